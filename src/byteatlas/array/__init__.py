@@ -1,0 +1,1 @@
+"""Arrays and groups: plan a selection, fetch, decode, scatter; and write."""

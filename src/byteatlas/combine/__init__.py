@@ -1,0 +1,1 @@
+"""Many virtual groups into one: plan, report conflicts, concatenate, merge."""

@@ -1,0 +1,124 @@
+"""What can go wrong, and whose fault it is.
+
+One root, :class:`ByteatlasError`. Each leaf answers "who has to act": the owner of the file (`CorruptFile`,
+`CorruptChunk`, `InvalidMetadata`), we (`Unsupported`), the caller (`NotFound`, `BadRequest`, `Conflict`,
+`MissingExtra`), the network (`FetchFailed`), whoever replaced a file after it was indexed (`SourceChanged`), or the
+policy in force (`Forbidden`). Facts are fields; the message is one line made of them.
+"""
+
+from __future__ import annotations
+
+from byteatlas.types import ByteRange
+
+
+class ByteatlasError(Exception):
+    """The root of all errors that byteatlas raises on purpose."""
+
+
+class CorruptFile(ByteatlasError):
+    """An archive file breaks its own format's rules."""
+
+    def __init__(self, offset: int, why: str, url: str | None = None) -> None:
+        super().__init__(f"{url or 'file'}, byte {offset}: {why}")
+        self.offset, self.why, self.url = offset, why, url
+
+    def at(self, url: str) -> CorruptFile:
+        """The same error with the file's URL filled in (parsers do not know it)."""
+        return CorruptFile(self.offset, self.why, self.url or url)
+
+
+class InvalidMetadata(ByteatlasError):
+    """A Zarr metadata document or a reference map is not what its specification says."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"{where}: {why}" if where else why)
+        self.where, self.why = where, why
+
+
+class CorruptChunk(ByteatlasError):
+    """The bytes of one chunk do not decode: bad checksum, bad stream, wrong decoded size."""
+
+    def __init__(
+        self,
+        why: str,
+        *,
+        array: str | None = None,
+        chunk: tuple[int, ...] | None = None,
+        url: str | None = None,
+        range: ByteRange | None = None,
+    ) -> None:
+        place = [f"array {array!r}" if array is not None else "", f"chunk {chunk}" if chunk is not None else ""]
+        if url is not None:
+            place.append(f"{url}" + (f" bytes {range.offset}+{range.length}" if range else ""))
+        head = ", ".join(p for p in place if p)
+        super().__init__(f"{head}: {why}" if head else why)
+        self.why, self.array, self.chunk, self.url, self.range = why, array, chunk, url, range
+
+
+class Unsupported(ByteatlasError):
+    """Legal input that byteatlas does not (yet) handle. ``reason`` is a stable code (`byteatlas.scan.reasons`)."""
+
+    def __init__(self, reason: str, detail: str, path: str | None = None) -> None:
+        super().__init__(f"{path + ': ' if path else ''}{detail} [{reason}]")
+        self.reason, self.detail, self.path = reason, detail, path
+
+
+class NotFound(ByteatlasError, KeyError):
+    """The caller asked for a node, a file or a name that is not there."""
+
+    def __init__(self, what: str, known: list[str] | None = None) -> None:
+        message = what if known is None else f"{what}; known: {', '.join(known) or 'none'}"
+        super().__init__(message)
+        self.what, self.known = what, known
+
+    def __str__(self) -> str:  # KeyError would print the repr
+        return str(self.args[0])
+
+
+class BadRequest(ByteatlasError, ValueError):
+    """The caller's arguments make no sense together or for this data."""
+
+
+class BadSelection(BadRequest, IndexError):
+    """A selection that does not fit the array: out of bounds, too many axes, an unsupported kind of index."""
+
+
+class Conflict(ByteatlasError):
+    """Files that cannot be combined as asked; ``items`` has one sentence per conflict, with files and values."""
+
+    def __init__(self, items: list[str]) -> None:
+        super().__init__("cannot combine: " + "; ".join(items))
+        self.items = items
+
+
+class MissingExtra(ByteatlasError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, extra: str, needed_for: str) -> None:
+        super().__init__(f"{needed_for} needs an extra: pip install 'byteatlas[{extra}]'")
+        self.extra, self.needed_for = extra, needed_for
+
+
+class FetchFailed(ByteatlasError, OSError):
+    """Bytes that should be there could not be fetched (missing file, refused, short read, time-out)."""
+
+    def __init__(self, url: str, why: str, range: ByteRange | None = None) -> None:
+        where = f" bytes {range.offset}+{range.length}" if range else ""
+        super().__init__(f"{url}{where}: {why}")
+        self.url, self.why, self.range = url, why, range
+
+
+class SourceChanged(ByteatlasError):
+    """A source file is not the one that was indexed (size, modification time or etag differ)."""
+
+    def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
+        super().__init__(f"{url}: {what} was {recorded} when indexed, is {found} now")
+        self.url, self.what, self.recorded, self.found = url, what, recorded, found
+
+
+class Forbidden(ByteatlasError, PermissionError):
+    """The policy in force does not allow this access."""
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(f"{url}: {why}")
+        self.url, self.why = url, why

@@ -1,0 +1,37 @@
+"""The source protocol: one file or object that can be read by byte ranges.
+
+Sources are safe to use from many threads. Caching, coalescing, retrying and counting are sources around a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from byteatlas.types import Buffer, ByteRange
+
+
+class Source(Protocol):
+    """One file or object."""
+
+    @property
+    def url(self) -> str: ...
+
+    def size(self) -> int:
+        """Its size in bytes. Raises `FetchFailed` when the file is not there or cannot be reached."""
+        ...
+
+    def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
+        """The bytes of all ranges, in order, fetched together (one round trip where the storage allows).
+
+        Raises `FetchFailed` for a range that is not wholly inside the file: never returns fewer bytes.
+        """
+        ...
+
+    def read_all(self) -> Buffer:
+        """The whole file."""
+        ...
+
+
+Opener: TypeAlias = Callable[[str], Source]
+"""Gives the source for a URL (`byteatlas.io.open.Opener` builds one from storage options and a policy)."""

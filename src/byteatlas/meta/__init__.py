@@ -1,0 +1,1 @@
+"""Zarr metadata as frozen values. No I/O: documents in, documents out."""

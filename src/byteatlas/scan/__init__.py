@@ -1,0 +1,1 @@
+"""The scanner contract, the driver that feeds parsers, plugin discovery, and the scan report."""

@@ -1,0 +1,45 @@
+"""Why a dataset was refused: stable codes, each with the sentence that the documentation shows.
+
+Codes are never renamed; scanners of third parties may add their own (prefix them with the format's name).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """A stable refusal code."""
+
+    DATATYPE = "datatype"
+    FILTER = "filter"
+    LAYOUT = "layout"
+    VLEN_LARGE = "vlen-large"
+    VIRTUAL_DATASET = "virtual-dataset"
+    EXTERNAL_STORAGE = "external-storage"
+    LINK = "link"
+    DATASPACE = "dataspace"
+    CORRUPT = "corrupt"
+    FORBIDDEN = "forbidden"
+    COMPRESSION = "compression"
+    SAMPLES = "samples"
+    TOO_LARGE = "too-large"
+    NAME = "name"
+
+
+EXPLAINED: dict[Reason, str] = {
+    Reason.DATATYPE: "the data type has no Zarr equivalent that reads the same values",
+    Reason.FILTER: "a filter (compression) of the chunks is not known, or not decodable with these parameters",
+    Reason.LAYOUT: "the storage layout cannot be expressed as byte ranges",
+    Reason.VLEN_LARGE: "variable-length data too large to copy into the map",
+    Reason.VIRTUAL_DATASET: "a virtual dataset whose pieces do not align with its sources' chunks, or whose sources are missing",
+    Reason.EXTERNAL_STORAGE: "raw data in external files that cannot be found or do not cover the dataset",
+    Reason.LINK: "a link that leads nowhere, in a circle, or is of a user-defined class",
+    Reason.DATASPACE: "a dataspace with no elements to read (null) or of an unknown class",
+    Reason.CORRUPT: "the file's structures for this dataset are damaged",
+    Reason.FORBIDDEN: "the policy in force does not allow opening a file that this dataset needs",
+    Reason.COMPRESSION: "a compression scheme that no decoder at hand reads, or that byte ranges cannot express",
+    Reason.SAMPLES: "a sample layout (bits, format, colour subsampling) that cannot be decoded to what the format's reader gives",
+    Reason.TOO_LARGE: "sizes in the file exceed the bounds for untrusted input",
+    Reason.NAME: "a name that is not a legal Zarr node name",
+}

@@ -1,0 +1,35 @@
+"""The few types that every layer shares. No behaviour beyond arithmetic on byte ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+JSON: TypeAlias = Any
+"""A JSON document: None, bool, int, float, str, list or dict of JSON.
+
+It is ``Any`` for the type checker: metadata documents are untrusted and checked by hand where they are read.
+"""
+
+JSONObject: TypeAlias = Mapping[str, JSON]
+Shape: TypeAlias = tuple[int, ...]
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Buffers: TypeAlias = Sequence[Buffer]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ByteRange:
+    """Bytes ``[offset, offset + length)`` of a file.
+
+    >>> ByteRange(8, 4).end
+    12
+    """
+
+    offset: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """One past the last byte."""
+        return self.offset + self.length
