@@ -100,12 +100,15 @@ class MissingExtra(ByteatlasError, ImportError):
 
 
 class FetchFailed(ByteatlasError, OSError):
-    """Bytes that should be there could not be fetched (missing file, refused, short read, time-out)."""
+    """Bytes that should be there could not be fetched (missing file, refused, short read, time-out).
 
-    def __init__(self, url: str, why: str, range: ByteRange | None = None) -> None:
+    ``transient`` says that the same request may work when it is tried again (time-out, 429, 5xx).
+    """
+
+    def __init__(self, url: str, why: str, range: ByteRange | None = None, *, transient: bool = False) -> None:
         where = f" bytes {range.offset}+{range.length}" if range else ""
         super().__init__(f"{url}{where}: {why}")
-        self.url, self.why, self.range = url, why, range
+        self.url, self.why, self.range, self.transient = url, why, range, transient
 
 
 class SourceChanged(ByteatlasError):

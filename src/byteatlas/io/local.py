@@ -1,0 +1,93 @@
+"""Files of this machine, read by position: one descriptor serves any number of threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from byteatlas.errors import FetchFailed
+from byteatlas.types import Buffer, ByteRange
+
+
+def local_path(url: str) -> str | None:
+    """The path of a local URL (``/a/b``, ``a/b``, ``file:///a/b``); None for any other protocol.
+
+    >>> local_path("file:///data/a%20b.nc"), local_path("s3://bucket/key")
+    ('/data/a b.nc', None)
+    """
+    if "://" not in url:
+        return None if "::" in url else url
+    parts = urlsplit(url)
+    if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
+        return None
+    return unquote(parts.path)
+
+
+class LocalSource:
+    """One local file. The descriptor is opened at the first read and closed with the object."""
+
+    __slots__ = ("_fd", "_path", "_size", "_url")
+
+    def __init__(self, url: str) -> None:
+        path = local_path(url)
+        if path is None:
+            raise FetchFailed(url, "not a local path")
+        self._url, self._path = url, Path(path)
+        try:
+            self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        except (OSError, ValueError) as error:
+            self._fd = -1
+            raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
+        self._size = os.fstat(self._fd).st_size
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    def size(self) -> int:
+        return self._size
+
+    def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
+        return [self._read_one(r) for r in ranges]
+
+    def _read_one(self, where: ByteRange) -> bytes:
+        if where.offset < 0 or where.length < 0:
+            raise FetchFailed(self._url, "a negative range", where)
+        if where.end > self._size:
+            raise FetchFailed(self._url, f"the file has only {self._size} bytes", where)
+        try:
+            data = os.pread(self._fd, where.length, where.offset)
+            while len(data) < where.length:  # the kernel caps one read at 2 GiB
+                more = os.pread(self._fd, where.length - len(data), where.offset + len(data))
+                if not more:
+                    raise FetchFailed(self._url, f"only {len(data)} bytes are there", where)
+                data += more
+        except IsADirectoryError as error:
+            raise FetchFailed(self._url, "is a directory", where) from error
+        return data
+
+    def read_into(self, offset: int, out: memoryview) -> None:
+        """Fill ``out`` with the bytes from ``offset`` on, without an intermediate copy."""
+        where = ByteRange(offset, len(out))
+        if offset < 0 or where.end > self._size:
+            raise FetchFailed(self._url, f"the file has only {self._size} bytes", where)
+        done = 0
+        while done < len(out):
+            got = os.preadv(self._fd, [out[done:]], offset + done)
+            if not got:
+                raise FetchFailed(self._url, f"only {done} bytes are there", where)
+            done += got
+
+    def read_all(self) -> bytes:
+        return self._read_one(ByteRange(0, self._size))
+
+    def stamp(self) -> str:
+        """Modification time in nanoseconds, as text."""
+        return str(os.fstat(self._fd).st_mtime_ns)
