@@ -75,4 +75,4 @@ def join(base: str, url: str) -> str:
     if not mark:
         return posixpath.normpath(f"{folder}/{url}")
     host, _, path = rest.partition("/")
-    return f"{protocol}://{host}{posixpath.normpath('/' + path + '/' + url)}"
+    return f"{protocol}://{host}{posixpath.normpath('/' + '/'.join(filter(None, (path, url))))}"

@@ -72,6 +72,9 @@ class FsspecSource:
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
         if not ranges:
             return []
+        for where in ranges:  # fsspec would count negative offsets from the end
+            if where.offset < 0 or where.length < 0:
+                raise FetchFailed(self._url, "a negative range", where)
         try:
             found = self._fs.cat_ranges(
                 [self._path] * len(ranges),

@@ -1,0 +1,154 @@
+"""Parsers ask, the driver answers: batches, other files, faults, rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from byteatlas.errors import ByteatlasError, CorruptFile, FetchFailed, Forbidden, Unsupported
+from byteatlas.io.memory import MemorySource
+from byteatlas.io.open import SourcePool
+from byteatlas.io.policy import Policy
+from byteatlas.io.wrap import BlockCache, Counting
+from byteatlas.manifest.model import SourceInfo, VirtualGroup
+from byteatlas.scan.contract import Elsewhere, Parse, ScanOptions, Stat, gather, one
+from byteatlas.scan.driver import pick, run, scan_source
+from byteatlas.types import ByteRange
+
+DATA = bytes(range(256)) * 16
+
+
+def follow(start: int, steps: int) -> Parse[int]:
+    """Each byte says where the next one is."""
+    at = start
+    for _ in range(steps):
+        at = (yield from one(ByteRange(at, 1)))[0] + 1
+    return at
+
+
+def bad() -> Parse[int]:
+    yield (ByteRange(10**6, 4),)
+    return 0
+
+
+def test_gathered_parsers_share_rounds() -> None:
+    counted = Counting(MemorySource(DATA))
+    source = BlockCache(counted, block=16)
+    found = run(gather([follow(i, 3) for i in range(0, 200, 20)]), source, SourcePool())
+    assert found == [i + 3 for i in range(0, 200, 20)]
+    assert counted.counts.calls <= 3
+
+
+def test_one_bad_parser_does_not_take_its_neighbours_down() -> None:
+    found = run(gather([follow(0, 2), bad(), follow(9, 1)]), MemorySource(DATA), SourcePool())
+    assert found[0] == 2
+    assert found[2] == 10
+    assert isinstance(found[1], CorruptFile)
+
+
+def test_a_parser_may_catch_what_the_driver_throws() -> None:
+    def careful() -> Parse[str]:
+        try:
+            yield (ByteRange(10**6, 4),)
+        except CorruptFile:
+            return bytes((yield (ByteRange(0, 3),))[0]).hex()
+        return "no error"
+
+    assert run(careful(), MemorySource(DATA), SourcePool()) == "000102"
+    assert run(gather([careful()]), MemorySource(DATA), SourcePool()) == ["000102"]
+
+
+def test_a_range_outside_the_file_names_the_file() -> None:
+    with pytest.raises(CorruptFile, match=r"a\.h5, byte 1000000"):
+        run(bad(), MemorySource(DATA, "a.h5"), SourcePool())
+
+
+def test_huge_requests_are_refused_before_anything_is_read() -> None:
+    def greedy() -> Parse[int]:
+        yield [ByteRange(0, 4000)] * 1_000_000
+        return 0
+
+    with pytest.raises(CorruptFile, match="2 GiB"):
+        run(greedy(), MemorySource(DATA), SourcePool())
+
+
+def test_other_files_are_found_beside_the_first(tmp_path: Path) -> None:
+    (tmp_path / "raw.bin").write_bytes(b"0123456789")
+
+    def external() -> Parse[Any]:
+        info, missing = yield (Stat("raw.bin"), Stat("no.bin"))
+        data, own = yield (Elsewhere("raw.bin", ByteRange(2, 3)), ByteRange(0, 2))
+        return info, missing, bytes(data), bytes(own)
+
+    found = run(external(), MemorySource(DATA, f"{tmp_path}/main.h5"), SourcePool())
+    assert found == (SourceInfo(f"{tmp_path}/raw.bin", 10), None, b"234", b"\x00\x01")
+
+
+def test_the_policy_reaches_the_parser(tmp_path: Path) -> None:
+    def external() -> Parse[str]:
+        try:
+            yield (Elsewhere("file:///etc/hostname", ByteRange(0, 1)),)
+        except Forbidden as error:
+            return error.url
+        return "read"
+
+    pool = SourcePool(policy=Policy(local=False))
+    assert run(external(), MemorySource(DATA, "https://host/a.h5"), pool) == "file:///etc/hostname"
+
+
+class Fake:
+    """A format whose files begin with FAKE."""
+
+    name, suffixes = "fake", (".fake",)
+
+    def sniff(self, head: bytes) -> bool:
+        return head.startswith(b"FAKE")
+
+    def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
+        yield from one(ByteRange(0, 4))
+        return VirtualGroup()
+
+
+def test_the_format_is_found_by_its_first_bytes() -> None:
+    assert scan_source(MemorySource(b"FAKE"), SourcePool(), {"fake": Fake()}, ScanOptions()) == VirtualGroup()
+    with pytest.raises(Unsupported, match="installed: fake"):
+        scan_source(MemorySource(b"REAL"), SourcePool(), {"fake": Fake()}, ScanOptions())
+    with pytest.raises(Unsupported, match="no scanner for format 'x'"):
+        pick({"fake": Fake()}, b"FAKE", "f", "x")
+
+
+def test_an_empty_file_is_a_clear_error() -> None:
+    with pytest.raises(CorruptFile, match="empty"):
+        scan_source(MemorySource(b""), SourcePool(), {"fake": Fake()}, ScanOptions())
+
+
+def test_gather_passes_foreign_errors_through() -> None:
+    def broken() -> Parse[int]:
+        yield (ByteRange(0, 1),)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(gather([broken()]), MemorySource(DATA), SourcePool())
+
+
+def test_network_failures_are_not_taken_for_missing_files() -> None:
+    class Down:
+        url = "https://host/x"
+
+        def size(self) -> int:
+            raise FetchFailed(self.url, "503")
+
+        def read(self, ranges: Sequence[ByteRange]) -> list[Any]:
+            raise FetchFailed(self.url, "503")
+
+        def read_all(self) -> bytes:
+            raise FetchFailed(self.url, "503")
+
+    def ask() -> Parse[object]:
+        return (yield (Stat("https://host/x"),))[0]
+
+    with pytest.raises(ByteatlasError, match="503"):
+        run(ask(), MemorySource(DATA), lambda url: Down())
