@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from byteatlas.meta.dtypes import from_numpy
+
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
-from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid
 from byteatlas.scan.contract import Parse, ScanOptions
 from byteatlas.scan.reasons import Reason

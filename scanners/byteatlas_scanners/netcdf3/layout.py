@@ -40,8 +40,8 @@ def lay_out(v: Variable, header: Header, source: SourceInfo, target: int | None)
         chunk = tuple(max(1, n) for n in v.shape)
         return Layout(chunk, empty_manifest(_counts(v.shape, chunk)))
     if end > size:
-        held = max(0, size - v.begin)
-        whole = f"; {held // header.record_size} of {v.shape[0]} records are whole" if v.is_record else ""
+        held = (size - v.begin - v.slab) // header.record_size + 1 if v.is_record else 0
+        whole = f"; {max(0, held)} of {v.shape[0]} records are whole" if v.is_record else ""
         raise CorruptFile(v.begin, f"its data end at byte {end}, the file at byte {size}{whole}")
     if 0 in v.shape or not v.shape:
         chunk = tuple(max(1, n) for n in v.shape)
