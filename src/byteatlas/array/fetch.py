@@ -1,0 +1,287 @@
+"""From columns of byte ranges to few large requests, and their bytes to a sink.
+
+Ranges are sorted and merged per source with NumPy. Local files are read by the threads that decode; remote requests
+all run at once (as many as allowed) while earlier ones are decoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.array.options import ReadOptions
+from byteatlas.array.pool import Scratch, run_tasks, slots
+from byteatlas.errors import FetchFailed, InvalidMetadata
+from byteatlas.io.source import Source
+from byteatlas.types import Buffer, ByteRange
+
+Ints = NDArray[np.int64]
+
+WHOLE = -1
+"""As a length: the whole file."""
+MOST_ITEMS = 1 << 15
+"""Most chunks handled as one task."""
+
+
+class Sources(Protocol):
+    """What fetches need to know of the sources that a column of numbers speaks of."""
+
+    def open(self, source: int) -> Source: ...
+
+    def is_local(self, source: int) -> bool:
+        """Whether reading costs no more than a system call."""
+        ...
+
+    def whole(self, source: int) -> Buffer | None:
+        """All bytes of a source; None when it does not exist and that means a missing chunk."""
+        ...
+
+
+class Sink(Protocol):
+    """Takes fetched bytes. Called from several threads; each item is delivered exactly once."""
+
+    def accept(self, items: Ints, starts: Ints, lengths: Ints, block: memoryview, scratch: Scratch) -> None:
+        """Items whose bytes are ``block[start:start + length]``. ``block`` is reused after the call."""
+        ...
+
+    def missing(self, item: int) -> None: ...
+
+    def direct(self, item: int) -> memoryview | None:
+        """Memory to fetch this item's bytes into, when they need no decoding."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """Byte ranges as columns. ``length`` WHOLE: the whole source."""
+
+    source: Ints
+    offset: Ints
+    length: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Merged requests. Request k is ``length[k]`` bytes of ``source[k]`` from ``offset[k]`` on.
+
+    It serves the items ``order[edges[k]:edges[k + 1]]``.
+    """
+
+    source: Ints
+    offset: Ints
+    length: Ints
+    order: Ints
+    edges: Ints
+
+    @property
+    def total(self) -> int:
+        return len(self.source)
+
+
+def merge(source: Ints, offset: Ints, length: Ints, gap: int, block: int, most_items: int = MOST_ITEMS) -> Blocks:
+    """Merge ranges of the same source that lie within ``gap`` bytes, into requests of about ``block`` bytes.
+
+    >>> b = merge(np.array([0, 0, 1]), np.array([10, 0, 0]), np.array([5, 8, 8]), gap=4, block=100)
+    >>> b.offset.tolist(), b.length.tolist(), b.order.tolist(), b.edges.tolist()
+    ([0, 0], [15, 8], [1, 0, 2], [0, 2, 3])
+    """
+    n = len(source)
+    if n == 0:
+        none = np.empty(0, np.int64)
+        return Blocks(none, none, none, none, np.zeros(1, np.int64))
+    order = _sorted(source, offset)
+    s, o = source[order], offset[order]
+    end = o + length[order]
+    reach = _reach(s, o, end)
+    cut = np.empty(n, bool)
+    cut[0] = True
+    np.not_equal(s[1:], s[:-1], out=cut[1:])
+    cut[1:] |= o[1:] > reach[:-1] + gap
+    _split(cut, o, reach, block, most_items)
+    first = np.flatnonzero(cut)
+    stop = np.maximum.reduceat(end, first)
+    return Blocks(s[first], o[first], stop - o[first], order, np.append(first, n))
+
+
+def _sorted(source: Ints, offset: Ints) -> Ints:
+    if bool(((source[1:] > source[:-1]) | ((source[1:] == source[:-1]) & (offset[1:] >= offset[:-1]))).all()):
+        return np.arange(len(source), dtype=np.int64)
+    return np.lexsort((offset, source))
+
+
+def _reach(source: Ints, offset: Ints, end: Ints) -> Ints:
+    """The furthest end so far among the ranges of each source."""
+    same = source[1:] == source[:-1]
+    if not bool((same & (end[1:] < end[:-1])).any()):
+        return end
+    reach = end.copy()
+    edges = np.append(np.flatnonzero(np.concatenate([[True], ~same])), len(end))
+    for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        np.maximum.accumulate(end[a:b], out=reach[a:b])
+    return reach
+
+
+def _split(cut: NDArray[np.bool_], offset: Ints, reach: Ints, block: int, most_items: int) -> None:
+    """Cut runs that are too long into parts of even size (in place)."""
+    first = np.flatnonzero(cut)
+    counts = np.diff(np.append(first, len(cut)))
+    size = np.maximum.reduceat(reach, first) - offset[first]
+    if int(size.max()) > block:
+        part = np.maximum(-(-size // np.maximum(-(-size // block), 1)), 1)
+        number = (offset - np.repeat(offset[first], counts)) // np.repeat(part, counts)
+        cut[1:] |= number[1:] != number[:-1]
+    if int(counts.max()) > most_items:
+        rank = np.arange(len(cut)) - np.repeat(first, counts)
+        cut |= rank % most_items == 0
+
+
+def fetch(wanted: Wanted, sources: Sources, sink: Sink, options: ReadOptions, item_bytes: int = 0) -> None:
+    """Fetch all ranges and hand them to the sink. ``item_bytes``: what one item decodes to, for balance.
+
+    Raises `FetchFailed` for a range that cannot be fetched in full, and whatever the sink raises.
+    """
+    _check(wanted)
+    whole = wanted.length == WHOLE
+    numbers = np.unique(wanted.source)
+    local_numbers = np.array([s for s in numbers.tolist() if sources.is_local(s)], np.int64)
+    local = np.isin(wanted.source, local_numbers) if len(local_numbers) < len(numbers) else np.ones(len(whole), bool)
+    for mask, runner in ((local, _fetch_local), (~local, _fetch_remote)):
+        if mask.any():
+            runner(
+                wanted, np.flatnonzero(mask & ~whole), np.flatnonzero(mask & whole), sources, sink, options, item_bytes
+            )
+
+
+def _check(wanted: Wanted) -> None:
+    """No negative numbers and no wrap-around: columns come from untrusted maps."""
+    if not len(wanted.offset):
+        return
+    ranged = wanted.length != WHOLE
+    if bool((wanted.offset < 0).any()) or bool((wanted.length[ranged] < 0).any()):
+        raise InvalidMetadata("", "a reference has an offset or length beyond 2**63")
+    if bool((wanted.offset > np.iinfo(np.int64).max - np.maximum(wanted.length, 0)).any()):
+        raise InvalidMetadata("", "a reference ends beyond 2**63")
+
+
+def _blocks_of(wanted: Wanted, items: Ints, gap: int, block: int, most_items: int) -> Blocks:
+    found = merge(wanted.source[items], wanted.offset[items], wanted.length[items], gap, block, most_items)
+    return Blocks(found.source, found.offset, found.length, items[found.order], found.edges)
+
+
+def _fetch_local(
+    wanted: Wanted, ranged: Ints, whole: Ints, sources: Sources, sink: Sink, options: ReadOptions, item_bytes: int
+) -> None:
+    workers = options.workers()
+    # Small enough for the caches, and for every thread to get its share.
+    size = int(wanted.length[ranged].sum()) if len(ranged) else 0
+    block = max(min(options.local_block, size // (2 * workers)), 64 << 10)
+    most = MOST_ITEMS if not item_bytes else max(1, min(MOST_ITEMS, (16 << 20) // item_bytes))
+    blocks = _blocks_of(wanted, ranged, options.local_gap, block, most)
+    task = _Local(wanted, blocks, whole, sources, sink)
+    total = blocks.total + len(whole)
+    run_tasks(total, task, workers if size + len(whole) * (64 << 10) > (128 << 10) or total > workers else 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Local:
+    """Task k: read one merged range (or one whole file) and decode what it holds."""
+
+    wanted: Wanted
+    blocks: Blocks
+    whole: Ints
+    sources: Sources
+    sink: Sink
+
+    def __call__(self, number: int, scratch: Scratch) -> None:
+        if number >= self.blocks.total:
+            _deliver_whole(self.wanted, int(self.whole[number - self.blocks.total]), self.sources, self.sink, scratch)
+            return
+        items, where = _request(self.blocks, number)
+        source = self.sources.open(int(self.blocks.source[number]))
+        read_into = getattr(source, "read_into", None)
+        if len(items) == 1 and read_into is not None:
+            target = self.sink.direct(int(items[0]))
+            if target is not None and len(target) == where.length:
+                read_into(where.offset, target)
+                return
+        try:
+            if read_into is not None:
+                data = scratch.block(where.length)
+                read_into(where.offset, data)
+            else:
+                data = memoryview(source.read([where])[0])
+        except FetchFailed:
+            _blame(source, self.wanted, items)
+            raise
+        self.sink.accept(items, self.wanted.offset[items] - where.offset, self.wanted.length[items], data, scratch)
+
+
+def _fetch_remote(
+    wanted: Wanted, ranged: Ints, whole: Ints, sources: Sources, sink: Sink, options: ReadOptions, item_bytes: int
+) -> None:
+    blocks = _blocks_of(wanted, ranged, options.gap, options.block, len(wanted.source))
+    total = blocks.total + len(whole)
+    largest = int(blocks.length.max()) if blocks.total else 1 << 20
+    threads = max(4, min(options.concurrency, options.in_flight // max(largest, 1)))
+    decoding = slots(options.workers())
+
+    def task(number: int, scratch: Scratch) -> None:
+        if number >= blocks.total:
+            _deliver_whole(wanted, int(whole[number - blocks.total]), sources, sink, scratch)
+            return
+        items, where = _request(blocks, number)
+        source = sources.open(int(blocks.source[number]))
+        try:
+            data = memoryview(source.read([where])[0])
+        except FetchFailed:
+            _blame(source, wanted, items)
+            raise
+        with decoding:
+            _in_parts(wanted, items, where, data, sink, scratch)
+
+    if total == 1 and len(ranged) > 1:
+        _one_request(wanted, blocks, sources, sink, options)
+    else:
+        run_tasks(total, task, threads)
+
+
+def _one_request(wanted: Wanted, blocks: Blocks, sources: Sources, sink: Sink, options: ReadOptions) -> None:
+    """A single request for several chunks: the threads share its decoding."""
+    items, where = _request(blocks, 0)
+    source = sources.open(int(blocks.source[0]))
+    try:
+        data = memoryview(source.read([where])[0])
+    except FetchFailed:
+        _blame(source, wanted, items)
+        raise
+    parts = np.array_split(items, min(len(items), 4 * options.workers()))
+    run_tasks(len(parts), lambda k, scratch: _in_parts(wanted, parts[k], where, data, sink, scratch), options.workers())
+
+
+def _in_parts(wanted: Wanted, items: Ints, where: ByteRange, data: memoryview, sink: Sink, scratch: Scratch) -> None:
+    sink.accept(items, wanted.offset[items] - where.offset, wanted.length[items], data, scratch)
+
+
+def _request(blocks: Blocks, number: int) -> tuple[Ints, ByteRange]:
+    items = blocks.order[int(blocks.edges[number]) : int(blocks.edges[number + 1])]
+    return items, ByteRange(int(blocks.offset[number]), int(blocks.length[number]))
+
+
+def _deliver_whole(wanted: Wanted, item: int, sources: Sources, sink: Sink, scratch: Scratch) -> None:
+    data = sources.whole(int(wanted.source[item]))
+    if data is None:
+        sink.missing(item)
+        return
+    view = memoryview(data)
+    sink.accept(np.array([item]), np.zeros(1, np.int64), np.array([len(view)]), view, scratch)
+
+
+def _blame(source: Source, wanted: Wanted, items: Ints) -> None:
+    """A merged request failed: find the range at fault, so that the error names it and not the merged one."""
+    if len(items) < 2:
+        return
+    for item in items[:64].tolist():
+        source.read([ByteRange(int(wanted.offset[item]), int(wanted.length[item]))])

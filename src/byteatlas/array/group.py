@@ -1,0 +1,117 @@
+"""Groups: mappings from names to arrays and groups, opened when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol, TypeAlias
+
+from byteatlas.array.array import Array
+from byteatlas.errors import NotFound
+from byteatlas.meta.model import ArrayMeta, GroupMeta
+from byteatlas.types import JSON
+
+Node: TypeAlias = "Array | Group"
+
+
+class Hierarchy(Protocol):
+    """Where a group's members come from: a virtual tree, or a store."""
+
+    def members(self, path: str) -> Mapping[str, ArrayMeta | GroupMeta]:
+        """The children of the group at ``path``, in order. Raises `Unsupported` when they cannot be listed."""
+        ...
+
+    def open(self, path: str) -> Node:
+        """The node at a path (no leading or trailing slash). Raises `NotFound`."""
+        ...
+
+
+class Group(Mapping[str, "Array | Group"]):
+    """A Zarr group. ``group["a/b"]`` walks down; iteration gives the names of the direct children."""
+
+    __slots__ = ("_hierarchy", "_meta", "_path")
+
+    def __init__(self, meta: GroupMeta, hierarchy: Hierarchy, path: str = "") -> None:
+        self._meta, self._hierarchy, self._path = meta, hierarchy, path
+
+    @property
+    def meta(self) -> GroupMeta:
+        return self._meta
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    @property
+    def name(self) -> str:
+        return self._path.rpartition("/")[2]
+
+    @property
+    def attrs(self) -> Mapping[str, JSON]:
+        return self._meta.attributes
+
+    def __getitem__(self, path: str) -> Node:
+        if not isinstance(path, str):
+            raise NotFound(f"no member {path!r}: names are strings")
+        clean = path.strip("/")
+        if not clean:
+            return self
+        try:
+            return self._hierarchy.open(self._join(clean))
+        except NotFound as error:
+            if error.known is not None:
+                raise
+            raise NotFound(f"no array or group {clean!r} in {'/' + self._path!r}") from error
+
+    def __contains__(self, path: object) -> bool:
+        if not isinstance(path, str):
+            return False
+        try:
+            self[path]
+        except NotFound:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._hierarchy.members(self._path))
+
+    def __len__(self) -> int:
+        return len(self._hierarchy.members(self._path))
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays among the direct children."""
+        return {k: v for k, v in self.items() if isinstance(v, Array)}
+
+    def groups(self) -> dict[str, Group]:
+        """The groups among the direct children."""
+        return {k: v for k, v in self.items() if isinstance(v, Group)}
+
+    def walk(self) -> Iterator[tuple[str, Node]]:
+        """Every array and group below as (path from here, node), depth first, arrays before groups."""
+        children = list(self._hierarchy.members(self._path).items())
+        for name, meta in children:
+            if isinstance(meta, ArrayMeta):
+                yield name, self[name]
+        for name, meta in children:
+            if isinstance(meta, GroupMeta):
+                group = self[name]
+                yield name, group
+                if isinstance(group, Group):
+                    for path, node in group.walk():
+                        yield f"{name}/{path}", node
+
+    def tree(self) -> str:
+        """A picture of what is below, one line per node."""
+        lines = [f"/{self._path}"]
+        for path, node in self.walk():
+            depth = path.count("/") + 1
+            what = (
+                f"{path.rpartition('/')[2]} {node.shape} {node.dtype}" if isinstance(node, Array) else node.name + "/"
+            )
+            lines.append("  " * depth + what)
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Group {'/' + self._path!r}>"
+
+    def _join(self, path: str) -> str:
+        return f"{self._path}/{path}" if self._path else path

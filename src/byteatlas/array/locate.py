@@ -1,0 +1,92 @@
+"""Where the bytes of an array's chunks lie: in a manifest, under keys of a store, or inside shards of either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.array.fetch import WHOLE, Sources
+from byteatlas.errors import InvalidMetadata
+from byteatlas.io.local import local_path
+from byteatlas.io.source import Opener, Source
+from byteatlas.manifest.model import INLINE, MISSING, Manifest, SourceInfo
+from byteatlas.manifest.model import WHOLE as WHOLE_FILE
+from byteatlas.types import Buffer
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """Columns for some chunks. ``source`` MISSING or INLINE as in a manifest; ``length`` WHOLE: the whole source."""
+
+    source: Ints
+    offset: Ints
+    length: Ints
+    encoding: NDArray[np.uint8] | None
+    sources: Sources
+
+
+class Locator(Protocol):
+    """Says where chunks lie, by flat index in the grid."""
+
+    def locate(self, chunks: Ints) -> Located: ...
+
+    def inline(self, chunk: int) -> Buffer:
+        """The bytes of a chunk that is located INLINE."""
+        ...
+
+    def url(self, located: Located, row: int) -> str:
+        """The name of the file or key that holds one located row, for messages."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ManifestSources:
+    """The source table of a manifest, opened on demand. A file that is not there is an error, never a fill value."""
+
+    table: Sequence[SourceInfo]
+    opener: Opener
+
+    def open(self, source: int) -> Source:
+        return self.opener(self.table[source].url)
+
+    def is_local(self, source: int) -> bool:
+        return local_path(self.table[source].url) is not None
+
+    def whole(self, source: int) -> Buffer:
+        return self.open(source).read_all()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ManifestLocator:
+    """Chunks of a virtual array."""
+
+    manifest: Manifest
+    opener: Opener
+
+    def locate(self, chunks: Ints) -> Located:
+        rows = self.manifest.rows(chunks)
+        whole = rows.length == WHOLE_FILE
+        offset, length = rows.offset.astype(np.int64), rows.length.astype(np.int64)
+        # WHOLE_FILE becomes -1 by wrapping; any other length beyond 2**63 would turn negative too.
+        if bool((offset < 0).any()) or bool((length[~whole] < 0).any()):
+            raise InvalidMetadata("", "a reference has an offset or length beyond 2**63")
+        source = rows.source.astype(np.int64)
+        if len(source) and (int(source.max()) >= len(self.manifest.sources) or int(source.min()) < INLINE):
+            raise InvalidMetadata("", "a reference names a source that the manifest does not have")
+        return Located(source, offset, length, rows.encoding, ManifestSources(self.manifest.sources, self.opener))
+
+    def inline(self, chunk: int) -> Buffer:
+        return self.manifest.inline(chunk)
+
+    def url(self, located: Located, row: int) -> str:
+        source = int(located.source[row])
+        return "inline data" if source == INLINE else self.manifest.sources[source].url
+
+
+__all__ = ["INLINE", "MISSING", "WHOLE", "Located", "Locator", "ManifestLocator", "ManifestSources"]

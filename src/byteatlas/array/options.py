@@ -1,0 +1,58 @@
+"""What a reader may choose about how an array's bytes are fetched and decoded."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+MIB = 1 << 20
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read. Sizes are bytes.
+
+    Attributes:
+        threads: threads that decode; None = one per processor.
+        concurrency: most requests to remote storage at once.
+        gap: two ranges of a remote file closer than this become one request.
+        block: most bytes of one coalesced request (a single chunk may be larger).
+        local_gap, local_block: the same for local files, where a request costs a system call.
+        in_flight: most bytes fetched from remote storage and not decoded yet.
+        most_result: a selection larger than this is refused before anything is allocated; None = four fifths of the
+            machine's memory.
+        index_cache: bytes of shard indexes kept per array.
+    """
+
+    threads: int | None = None
+    concurrency: int = 32
+    gap: int = 128 << 10
+    block: int = 8 * MIB
+    local_gap: int = 16 << 10
+    local_block: int = MIB
+    in_flight: int = 48 * MIB
+    most_result: int | None = None
+    index_cache: int = 32 * MIB
+
+    def workers(self) -> int:
+        return self.threads or cores()
+
+    def result_limit(self) -> int:
+        """Bytes that one selection may allocate."""
+        if self.most_result is not None:
+            return self.most_result
+        try:
+            total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        except (AttributeError, ValueError, OSError):  # not a POSIX system
+            return 1 << 40
+        return total // 5 * 4
+
+
+DEFAULT = ReadOptions()

@@ -1,0 +1,69 @@
+"""Coordinate selections: every chunk that holds points is fetched and decoded once, the points gathered from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.array.fetch import Wanted, fetch
+from byteatlas.array.locate import INLINE, MISSING, Located
+from byteatlas.array.options import ReadOptions
+from byteatlas.array.plan import PointPlan
+from byteatlas.array.pool import Scratch
+from byteatlas.array.read import ChunkContext, decode_scratch
+from byteatlas.errors import CorruptChunk
+
+Ints = NDArray[np.int64]
+
+
+def read_points(plan: PointPlan, target: NDArray[Any], context: ChunkContext, options: ReadOptions) -> None:
+    """Fill ``target`` (one axis) with the points' values."""
+    found = context.locator.locate(plan.chunk)
+    sink = PointSink(plan, target, found, context, np.arange(len(plan.chunk), dtype=np.int64))
+    for item in np.flatnonzero(found.source == MISSING).tolist():
+        sink.missing(item)
+    scratch = Scratch()
+    for item in np.flatnonzero(found.source == INLINE).tolist():
+        data = memoryview(context.locator.inline(int(plan.chunk[item])))
+        sink.accept(np.array([item]), np.zeros(1, np.int64), np.array([len(data)]), data, scratch)
+    stored = np.flatnonzero(found.source >= 0)
+    if len(stored):
+        wanted = Wanted(found.source[stored], found.offset[stored], found.length[stored])
+        subset = PointSink(plan, target, found, context, stored)
+        fetch(wanted, found.sources, subset, options, context.pipelines.typical_nbytes)
+
+
+class PointSink:
+    """Decodes chunks and gathers the points that lie in them. ``rows``: the plan's chunk of each item."""
+
+    __slots__ = ("_context", "_found", "_plan", "_rows", "_target")
+
+    def __init__(
+        self, plan: PointPlan, target: NDArray[Any], found: Located, context: ChunkContext, rows: Ints
+    ) -> None:
+        self._plan, self._target, self._found, self._context, self._rows = plan, target, found, context, rows
+
+    def accept(self, items: Ints, starts: Ints, lengths: Ints, block: memoryview, scratch: Scratch) -> None:
+        for item, start, length in zip(items.tolist(), starts.tolist(), lengths.tolist(), strict=True):
+            row = int(self._rows[item])
+            chunk = int(self._plan.chunk[row])
+            encoding = 0 if self._found.encoding is None else int(self._found.encoding[row])
+            pipeline = self._context.pipelines.at(encoding, chunk)
+            try:
+                decoded = decode_scratch(pipeline, block[start : start + length], scratch)
+            except CorruptChunk as error:
+                raise self._context.located(error, chunk, self._found, row) from error
+            points = slice(int(self._plan.edges[row]), int(self._plan.edges[row + 1]))
+            inside = tuple(i[points] for i in self._plan.inside)
+            self._context.pipelines.check_extent(pipeline, inside)
+            self._target[self._plan.place[points]] = decoded[inside]
+
+    def missing(self, item: int) -> None:
+        row = int(self._rows[item])
+        points = slice(int(self._plan.edges[row]), int(self._plan.edges[row + 1]))
+        self._target[self._plan.place[points]] = self._context.fill
+
+    def direct(self, item: int) -> memoryview | None:
+        return None
