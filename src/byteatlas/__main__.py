@@ -1,0 +1,6 @@
+"""``python -m byteatlas``."""
+
+from byteatlas.cli import main
+
+if __name__ == "__main__":
+    main()

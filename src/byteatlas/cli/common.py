@@ -1,0 +1,111 @@
+"""What the commands share: options, progress, numbers for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Advance = Callable[[str], None]
+"""Says that one more piece is done, and what comes now."""
+
+
+def json_option(command: F) -> F:
+    """``--json``: one JSON document on standard output and nothing else there."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
+
+
+def storage_option(command: F) -> F:
+    """``--storage-options``: fsspec's options, as JSON or as the name of a JSON file."""
+    return click.option(
+        "--storage-options",
+        "storage_options",
+        callback=_storage_options,
+        metavar="JSON|FILE",
+        help="fsspec options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
+    )(command)
+
+
+def _storage_options(ctx: click.Context, param: click.Parameter, value: str | None) -> Mapping[str, JSON] | None:
+    if value is None:
+        return None
+    try:
+        text = value if value.lstrip().startswith("{") else Path(value).read_text(encoding="utf-8")
+        parsed = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(str(error)) from error
+    if not isinstance(parsed, dict):
+        raise click.BadParameter("not a JSON object")
+    return parsed
+
+
+def print_json(document: JSON) -> None:
+    """Print a document on standard output."""
+    click.echo(json.dumps(document, indent=2, default=str, ensure_ascii=False))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console; plain text when the stream is no terminal, and then without line wrapping."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 400
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
+
+
+@contextmanager
+def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]:
+    """A progress bar on standard error when that is a terminal; otherwise nothing at all.
+
+    The function that is yielded is called *after* each of ``total`` pieces, with a few words on it.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=32),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[now]}"),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, now="")
+        yield lambda now: bar.update(task, advance=1, now=now)
+
+
+def size_text(n: int) -> str:
+    """Bytes for people.
+
+    >>> size_text(0), size_text(999), size_text(1234), size_text(5_300_000_000)
+    ('0 B', '999 B', '1.2 kB', '5.3 GB')
+    """
+    value = float(n)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 999.5 or unit == "TB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
+def count_text(n: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> count_text(1, "array"), count_text(2, "array"), count_text(2000, "entry", "entries")
+    ('1 array', '2 arrays', '2,000 entries')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
