@@ -1,0 +1,86 @@
+"""What lies behind a URL: a reference map, a Zarr store, or an archive file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from byteatlas.errors import FetchFailed
+from byteatlas.io.local import local_path
+from byteatlas.io.open import open_source
+from byteatlas.types import JSON, ByteRange
+
+Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
+
+JSON_SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.zstd", ".json.bz2", ".json.xz")
+PARQUET_SUFFIXES = (".parquet", ".parq")
+STORE_SUFFIXES = (".zarr", ".zip", ".zarr.zip")
+METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
+_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
+
+
+def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind:
+    """Tell the kind by what is there; for remote URLs by the name first, which costs nothing.
+
+    Raises `FetchFailed` when there is nothing.
+    """
+    path = local_path(url)
+    if path is not None and Path(path).is_dir():
+        return _folder(Path(path))
+    name = url.rstrip("/").rpartition("/")[2].lower()
+    if name in METADATA_NAMES:
+        return "zarr"
+    if path is None:
+        for suffixes, kind in _BY_SUFFIX:
+            if name.endswith(suffixes):
+                return kind
+    return _content(url, name, storage_options)
+
+
+_BY_SUFFIX: tuple[tuple[tuple[str, ...], Kind], ...] = (
+    (JSON_SUFFIXES, "json"),
+    (PARQUET_SUFFIXES, "parquet"),
+    (STORE_SUFFIXES, "zarr"),
+)
+
+
+def _folder(path: Path) -> Kind:
+    """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
+    consolidated = path / ".zmetadata"
+    if path.suffix in PARQUET_SUFFIXES:
+        return "parquet"
+    if consolidated.is_file():
+        with consolidated.open("rb") as file:  # the member may stand at either end of a large document
+            head = file.read(1 << 16)
+            file.seek(max(0, consolidated.stat().st_size - (1 << 16)))
+            if b'"record_size"' in head + file.read():
+                return "parquet"
+    return "zarr"
+
+
+def _content(url: str, name: str, storage_options: Mapping[str, JSON] | None) -> Kind:
+    try:
+        source = open_source(url, storage_options)
+        head = bytes(source.read([ByteRange(0, min(16, source.size()))])[0])
+    except FetchFailed:
+        if local_path(url) is None and _remote_store(url, storage_options):
+            return "zarr"
+        raise
+    if head.lstrip().startswith((b"{", b"\xef\xbb\xbf{")) or (name.endswith(JSON_SUFFIXES) and head[:2] != b"PK"):
+        return "json"
+    if head.startswith(b"PK"):
+        return "zarr"
+    if head.startswith(_COMPRESSED) and ".json" in name:
+        return "json"
+    return "archive"
+
+
+def _remote_store(url: str, storage_options: Mapping[str, JSON] | None) -> bool:
+    for name in METADATA_NAMES:
+        try:
+            open_source(f"{url.rstrip('/')}/{name}", storage_options).size()
+        except FetchFailed:
+            continue
+        return True
+    return False
