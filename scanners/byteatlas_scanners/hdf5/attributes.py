@@ -1,0 +1,141 @@
+"""Attribute messages (format specification IV.A.2.m), compact and dense. Values are decoded in `values`."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import NamedTuple
+
+from byteatlas.errors import ByteatlasError, CorruptFile
+from byteatlas.scan.contract import Parse
+from byteatlas_scanners.hdf5 import dataspace, datatype
+from byteatlas_scanners.hdf5.dataspace import Dataspace
+from byteatlas_scanners.hdf5.header import ATTRIBUTE, ATTRIBUTE_INFO, DATASPACE, DATATYPE, SHARED, Header, Message
+from byteatlas_scanners.hdf5.heap import fetch
+from byteatlas_scanners.hdf5.links import dense_keys
+from byteatlas_scanners.hdf5.shared import Shared
+from byteatlas_scanners.hdf5.types import Datatype
+from byteatlas_scanners.hdf5.wire import MALFORMED, Cursor, Form
+
+_V1 = struct.Struct("<BBHHH").unpack_from
+
+MOST_BYTES = 256 << 20
+
+
+class Attribute(NamedTuple):
+    """An attribute as stored: its type, extent and the bytes of its value."""
+
+    name: str
+    type: Datatype
+    space: Dataspace
+    data: bytes
+    order: int = -1
+
+
+def dense(header: Header) -> bool:
+    """Whether some attributes of an object may be in a fractal heap."""
+    return any(m.type == ATTRIBUTE_INFO for m in header.messages)
+
+
+def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Parse[list[Attribute]]:
+    """All attributes of an object, in creation order where it was tracked. Those that are damaged are left out."""
+    found: list[Attribute] = []
+    for message in header.messages:
+        if message.type == ATTRIBUTE:
+            found += yield from _one(shared, types, message)
+    info = header.find(ATTRIBUTE_INFO)
+    if info is not None:
+        try:
+            more = yield from _dense(shared, info.body)
+        except ByteatlasError:
+            more = []
+        for message in more:
+            found += yield from _one(shared, types, message)
+    if all(a.order >= 0 for a in found):
+        found.sort(key=lambda a: a.order)
+    return found
+
+
+def _dense(shared: Shared, info: bytes) -> Parse[list[Message]]:
+    form = shared.form
+    cursor = Cursor(form, info)
+    version, flags = cursor.u8(), cursor.u8()
+    if version:
+        raise CorruptFile(form.base, f"an attribute info message of version {version}")
+    if flags & 1:
+        cursor.skip(2)
+    heap_at, names_at = cursor.address(), cursor.address()
+    if heap_at is None or names_at is None:
+        return []
+    keys, heap = yield from dense_keys(form, heap_at, names_at, 8)
+    width = len(keys[0]) - 9 if keys else 0
+    bodies = yield from fetch(form, heap, [key[:width] for key in keys])
+    return [
+        Message(ATTRIBUTE, key[width], body, int.from_bytes(key[width + 1 : width + 5], "little"))
+        for key, body in zip(keys, bodies, strict=True)
+    ]
+
+
+def _one(shared: Shared, types: datatype.Cache, message: Message) -> Parse[list[Attribute]]:
+    """One attribute, or none when it is damaged: the object's data do not depend on it."""
+    try:
+        body = message.body
+        if message.flags & SHARED:
+            body = yield from shared.resolve(ATTRIBUTE, body)
+        plain = parse_plain(shared.form, types, body, message.order)
+        if plain is None:
+            plain = yield from _with_shared(shared, types, body, message.order)
+        return [plain]
+    except ByteatlasError:
+        return []
+    except MALFORMED:
+        return []
+
+
+def parse_plain(form: Form, types: datatype.Cache, body: bytes, order: int = -1) -> Attribute | None:
+    """An attribute message that is whole in itself; None when its type or extent is shared."""
+    version, flags, name_size, type_size, space_size = _V1(body, 0)
+    if version == 1:
+        at = 8
+        name_end = at + name_size
+        type_at = at + (name_size + 7 & ~7)
+        space_at = type_at + (type_size + 7 & ~7)
+        data_at = space_at + (space_size + 7 & ~7)
+    elif version in (2, 3):
+        if flags & 3:
+            return None
+        at = 8 if version == 2 else 9
+        name_end = type_at = at + name_size
+        space_at = type_at + type_size
+        data_at = space_at + space_size
+    else:
+        raise CorruptFile(form.base, f"an attribute message of version {version}")
+    kind = datatype.parse(body[type_at : type_at + type_size], 0, types)
+    space = dataspace.parse(form, body[space_at : space_at + space_size])
+    return _assemble(form, body[at:name_end], kind, space, body, data_at, order)
+
+
+def _with_shared(shared: Shared, types: datatype.Cache, body: bytes, order: int) -> Parse[Attribute]:
+    version, flags, name_size, type_size, space_size = _V1(body, 0)
+    at = 8 if version == 2 else 9
+    type_at = at + name_size
+    space_at = type_at + type_size
+    kind_body, space_body = body[type_at:space_at], body[space_at : space_at + space_size]
+    if flags & 1:
+        kind_body = yield from shared.resolve(DATATYPE, kind_body)
+    if flags & 2:
+        space_body = yield from shared.resolve(DATASPACE, space_body)
+    kind, space = datatype.parse(kind_body, 0, types), dataspace.parse(shared.form, space_body)
+    return _assemble(shared.form, body[at:type_at], kind, space, body, space_at + space_size, order)
+
+
+def _assemble(form: Form, name: bytes, kind: Datatype, space: Dataspace, body: bytes, at: int, order: int) -> Attribute:
+    size = 0 if space.shape is None else math.prod(space.shape) * kind.size
+    if at + size > len(body):
+        raise CorruptFile(form.base, "an attribute's value is cut off")
+    raw = name.partition(b"\0")[0]
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    return Attribute(text, kind, space, body[at : at + size], order)

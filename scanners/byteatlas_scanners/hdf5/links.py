@@ -1,0 +1,233 @@
+"""The members of a group: old groups (symbol tables) and new ones (link messages, compact or dense).
+
+Format specification III.A.1, III.B-D (old), IV.A.2.c, IV.A.2.g (new). Hard, soft, external and user-defined links are
+told apart here; following them is the scan's business.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from byteatlas.errors import CorruptFile
+from byteatlas.scan.contract import Parse
+from byteatlas_scanners.hdf5.btree2 import read_records, read_tree
+from byteatlas_scanners.hdf5.header import LINK, LINK_INFO, SYMBOL_TABLE, Header
+from byteatlas_scanners.hdf5.heap import Heap, fetch, read_heap
+from byteatlas_scanners.hdf5.steps import both
+from byteatlas_scanners.hdf5.wire import Cursor, Form
+
+MOST_NODES = 1 << 20
+MOST_LEVELS = 32
+
+_CACHED_SOFT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Hard:
+    """A link to an object header."""
+
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Soft:
+    """A link to a path of the same file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A link to a path of another file."""
+
+    file: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserDefined:
+    """A link that only the program that made it can follow."""
+
+    kind: int
+
+
+Target: TypeAlias = Hard | Soft | External | UserDefined
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A name in a group; ``order`` is its creation index, or -1."""
+
+    name: str
+    target: Target
+    order: int = -1
+
+
+def is_group(header: Header) -> bool:
+    """Whether an object is a group: it has a symbol table or a link info message."""
+    return any(m.type in (LINK_INFO, SYMBOL_TABLE, LINK) for m in header.messages)
+
+
+def read_links(form: Form, header: Header) -> Parse[list[Link]]:
+    """All links of a group, in creation order where it was tracked, else by name. Raises `CorruptFile`."""
+    table = header.find(SYMBOL_TABLE)
+    if table is not None:
+        cursor = Cursor(form, table.body)
+        return (yield from _old_links(form, cursor.address(), cursor.address()))
+    found = [parse_link(form, m.body) for m in header.all(LINK)]
+    info = header.find(LINK_INFO)
+    if info is not None:
+        found += yield from _dense_links(form, info.body)
+    tracked = all(link.order >= 0 for link in found)
+    return sorted(found, key=(lambda link: link.order) if tracked else (lambda link: link.name))
+
+
+def parse_link(form: Form, body: bytes) -> Link:
+    """A link message. Raises `CorruptFile`."""
+    cursor = Cursor(form, body)
+    version, flags = cursor.u8(), cursor.u8()
+    if version != 1:
+        raise CorruptFile(form.base, f"a link message of version {version}")
+    kind = cursor.u8() if flags & 0x08 else 0
+    order = cursor.u64() if flags & 0x04 else -1
+    if flags & 0x10:
+        cursor.skip(1)  # character set: UTF-8 reads ASCII too
+    name = _text(cursor.take(cursor.uint(1 << (flags & 3))))
+    if kind == 0:
+        address = cursor.address()
+        if address is None:
+            raise CorruptFile(form.base, f"link {name!r} has no address")
+        return Link(name, Hard(address), order)
+    value = cursor.take(cursor.u16())
+    if kind == 1:
+        return Link(name, Soft(_text(value)), order)
+    if kind == 64:
+        parts = value[1:].split(b"\0")
+        if len(parts) < 2 or value[:1] != b"\0":
+            raise CorruptFile(form.base, f"external link {name!r} is damaged")
+        return Link(name, External(_text(parts[0]), _text(parts[1])), order)
+    return Link(name, UserDefined(kind), order)
+
+
+def _text(data: bytes) -> str:
+    """Names are UTF-8; what is not keeps its bytes as Latin-1 (h5py: surrogates, which Zarr cannot hold)."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:
+    cursor = Cursor(form, info)
+    version, flags = cursor.u8(), cursor.u8()
+    if version:
+        raise CorruptFile(form.base, f"a link info message of version {version}")
+    if flags & 1:
+        cursor.skip(8)
+    heap_at, names_at = cursor.address(), cursor.address()
+    if heap_at is None or names_at is None:
+        return []
+    keys, heap = yield from dense_keys(form, heap_at, names_at, 5)
+    bodies = yield from fetch(form, heap, [bytes(row[4:]) for row in keys])
+    return [parse_link(form, body) for body in bodies]
+
+
+def dense_keys(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tuple[list[bytes], Heap]]:
+    """The records of a name index and the header of the heap that they point into, read side by side."""
+    tree, heap = yield from both(read_tree(form, tree_at, kind), read_heap(form, heap_at))
+    rows = yield from read_records(form, tree)
+    return [row.tobytes() for row in rows], heap
+
+
+def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Link]]:
+    if tree is None or heap is None:
+        raise CorruptFile(form.base, "an old-style group without a B-tree or heap")
+    nodes, names = yield from both(_symbol_nodes(form, tree), _local_heap(form, heap))
+    size = 8 + 2 * form.leaf_k * (2 * form.offsets + 24)
+    blocks = yield [form.some(address, size) for address in nodes]
+    found: list[Link] = []
+    for address, block in zip(nodes, blocks, strict=True):
+        found += _symbols(form, address, bytes(block), names)
+    return found
+
+
+def _symbol_nodes(form: Form, address: int) -> Parse[list[int]]:
+    """The leaves of an old group's B-tree, in the order of their names."""
+    entry = form.lengths + form.offsets
+    size = 8 + 2 * form.offsets + 2 * form.group_k * entry + form.lengths
+    level, seen, depth = [address], {address}, -1
+    for _ in range(MOST_LEVELS):
+        blocks = yield [form.some(at, size) for at in level]
+        below: list[int] = []
+        for at, block in zip(level, blocks, strict=True):
+            cursor = Cursor(form, block)
+            if cursor.take(5) != b"TREE\0":
+                raise CorruptFile(form.base + at, "no B-tree node of a group")
+            height, used = cursor.u8(), cursor.u16()
+            if used > 2 * form.group_k or (depth >= 0 and height != depth):
+                raise CorruptFile(form.base + at, "a B-tree node of a group with impossible fields")
+            cursor.skip(2 * form.offsets + form.lengths)
+            for _ in range(used):
+                child = cursor.address()
+                cursor.skip(form.lengths)
+                if child is None or child in seen or len(seen) > MOST_NODES:
+                    raise CorruptFile(form.base + at, "a group's B-tree runs in a circle")
+                seen.add(child)
+                below.append(child)
+            here = height
+        if here == 0:
+            return below
+        level, depth = below, here - 1
+        if not level:
+            return []
+    raise CorruptFile(form.base + address, "a group's B-tree is too deep")
+
+
+def _local_heap(form: Form, address: int) -> Parse[bytes]:
+    """The data segment of a local heap: names, each ended by NUL."""
+    (data,) = yield (form.block(address, 8 + 2 * form.lengths + form.offsets),)
+    cursor = Cursor(form, data)
+    cursor.expect(b"HEAP", 0)
+    cursor.skip(3)
+    size = cursor.length()
+    cursor.skip(form.lengths)
+    segment = cursor.address()
+    if segment is None:
+        raise CorruptFile(form.base + address, "a local heap without data")
+    (names,) = yield (form.block(segment, size),)
+    return bytes(names)
+
+
+read_local_heap = _local_heap
+
+
+def _symbols(form: Form, address: int, data: bytes, names: bytes) -> Iterable[Link]:
+    if data[:5] != b"SNOD\x01":
+        raise CorruptFile(form.base + address, "no symbol table node")
+    count = int.from_bytes(data[6:8], "little")
+    entry = 2 * form.offsets + 24
+    if count > 2 * form.leaf_k or 8 + count * entry > len(data):
+        raise CorruptFile(form.base + address, "a symbol table node with too many entries")
+    width = form.offsets
+    for at in range(8, 8 + count * entry, entry):
+        place = int.from_bytes(data[at : at + width], "little")
+        target = int.from_bytes(data[at + width : at + 2 * width], "little")
+        name = _text(heap_text(names, place))
+        cache, value = struct.unpack_from("<I4xI", data, at + 2 * width)
+        if cache == _CACHED_SOFT:
+            yield Link(name, Soft(_text(heap_text(names, value))))
+        elif target == form.undefined:
+            raise CorruptFile(form.base + address, f"link {name!r} has no address")
+        else:
+            yield Link(name, Hard(target))
+
+
+def heap_text(names: bytes, at: int) -> bytes:
+    """The NUL-terminated text at one offset of a local heap's data. Raises `CorruptFile`."""
+    end = names.find(b"\0", at)
+    if at >= len(names) or end < 0:
+        raise CorruptFile(at, "a name outside of its local heap")
+    return names[at:end]

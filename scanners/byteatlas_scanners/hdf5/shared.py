@@ -1,0 +1,96 @@
+"""Shared header messages: committed datatypes, and the table of shared messages (format specification IV.A.2, III.H).
+
+What is shared by many objects is read once per file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from byteatlas.errors import CorruptFile
+from byteatlas.scan.contract import Parse
+from byteatlas_scanners.hdf5.header import SHARED, Message, read_header
+from byteatlas_scanners.hdf5.heap import Heap, fetch, read_heap
+from byteatlas_scanners.hdf5.wire import Cursor, Form, verify
+
+IN_HEAP, COMMITTED = 1, 2
+
+
+@dataclass(slots=True)
+class Shared:
+    """Resolves shared messages of one file; keeps what it has read."""
+
+    form: Form
+    messages: dict[tuple[int, int | bytes], bytes] = field(default_factory=dict)
+    heaps: dict[int, Heap] = field(default_factory=dict)
+    _table: list[tuple[int, int]] | None = None
+
+    def body(self, message: Message) -> Parse[bytes]:
+        """A message's body, wherever it is stored. Raises `CorruptFile`."""
+        if not message.flags & SHARED:
+            return message.body
+            yield ()  # a generator, though the usual case asks for nothing
+        return (yield from self.resolve(message.type, message.body))
+
+    def resolve(self, kind: int, reference: bytes, depth: int = 0) -> Parse[bytes]:
+        """What a shared-message reference stands for."""
+        key = self._key(reference)
+        if (kind, key) in self.messages:
+            return self.messages[kind, key]
+        if isinstance(key, bytes):
+            body = yield from self._from_heap(kind, key)
+        else:
+            header = yield from read_header(self.form, key)
+            found = header.find(kind)
+            if found is None or depth > 4:
+                raise CorruptFile(self.form.base + key, f"no message of type {kind:#x} where a shared one should be")
+            body = (yield from self.resolve(kind, found.body, depth + 1)) if found.flags & SHARED else found.body
+        self.messages[kind, key] = body
+        return body
+
+    def _key(self, reference: bytes) -> int | bytes:
+        """The address of an object header, or an id in the heap of shared messages."""
+        cursor = Cursor(self.form, reference)
+        version, kind = cursor.u8(), cursor.u8()
+        if version == 1:
+            cursor.skip(6 + self.form.lengths)
+        elif version == 3 and kind == IN_HEAP:
+            return cursor.take(8)
+        elif version not in (2, 3) or (version == 3 and kind != COMMITTED):
+            raise CorruptFile(self.form.base, f"a shared message of version {version}, kind {kind}")
+        address = cursor.address()
+        if address is None:
+            raise CorruptFile(self.form.base, "a shared message without an address")
+        return address
+
+    def _from_heap(self, kind: int, key: bytes) -> Parse[bytes]:
+        if self._table is None:
+            self._table = yield from self._read_table()
+        address = next((heap for types, heap in self._table if types >> kind & 1), None)
+        if address is None:
+            raise CorruptFile(self.form.base, f"no index of shared messages of type {kind:#x}")
+        if address not in self.heaps:
+            self.heaps[address] = yield from read_heap(self.form, address)
+        (body,) = yield from fetch(self.form, self.heaps[address], [key])
+        return body
+
+    def _read_table(self) -> Parse[list[tuple[int, int]]]:
+        """(message types as bits, heap address) of each index."""
+        form = self.form
+        if form.shared_table is None:
+            raise CorruptFile(form.base, "a shared message in a file without a table of them")
+        size = 4 + form.shared_indexes * (14 + 2 * form.offsets) + 4
+        (data,) = yield (form.block(form.shared_table, size),)
+        verify(data, form.base + form.shared_table, "the table of shared messages")
+        cursor = Cursor(form, data)
+        if cursor.take(4) != b"SMTB":
+            raise CorruptFile(form.base + form.shared_table, "no table of shared messages")
+        found = []
+        for _ in range(form.shared_indexes):
+            cursor.skip(2)
+            types = cursor.u16()
+            cursor.skip(4 + 2 + 2 + 2 + form.offsets)
+            heap = cursor.address()
+            if heap is not None:
+                found.append((types, heap))
+        return found

@@ -1,0 +1,164 @@
+"""Walking one file: every object that can be reached from the root, all of one depth side by side.
+
+An object is read once, at its address; under which names it appears is decided later (`tree`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from byteatlas.errors import ByteatlasError, CorruptFile
+from byteatlas.manifest.model import SourceInfo
+from byteatlas.scan.contract import Parse, ScanOptions
+from byteatlas_scanners.hdf5 import datatype
+from byteatlas_scanners.hdf5.attributes import Attribute, dense, read_attributes
+from byteatlas_scanners.hdf5.dataset import Description, Pieces, describe, locate
+from byteatlas_scanners.hdf5.globalheap import GlobalHeaps
+from byteatlas_scanners.hdf5.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, read_header
+from byteatlas_scanners.hdf5.links import Hard, Link, is_group, read_links
+from byteatlas_scanners.hdf5.shared import Shared
+from byteatlas_scanners.hdf5.steps import Pool, both
+from byteatlas_scanners.hdf5.superblock import read_start
+from byteatlas_scanners.hdf5.wire import MALFORMED, Form
+
+MOST_OBJECTS = 4_000_000
+
+
+@dataclass(slots=True)
+class Group:
+    """A group's members and attributes."""
+
+    address: int
+    links: list[Link]
+    attributes: list[Attribute]
+
+
+@dataclass(slots=True)
+class Dataset:
+    """A dataset; ``pieces`` is the error when its bytes could not be located."""
+
+    address: int
+    what: Description
+    pieces: Pieces | ByteatlasError
+    attributes: list[Attribute]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """An object that is neither: a committed datatype."""
+
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An object that could not be read. ``dataset``: it has a dataset's messages, as far as is known."""
+
+    address: int
+    error: ByteatlasError
+
+
+Node: TypeAlias = Group | Dataset | Other | Broken
+
+
+@dataclass(slots=True)
+class File:
+    """One physical file, as far as it has been read.
+
+    Attributes:
+        url: None for the file that is being scanned, else the URL under which others refer to it.
+        objects: by address.
+    """
+
+    url: str | None
+    form: Form
+    root: int
+    options: ScanOptions
+    shared: Shared
+    heaps: GlobalHeaps
+    sources: tuple[SourceInfo, ...]
+    types: datatype.Cache = field(default_factory=dict)
+    objects: dict[int, Node | None] = field(default_factory=dict)
+    pool: Pool = field(default_factory=Pool)
+
+    def visit(self, address: int) -> None:
+        """Read an object, unless that has been done or has begun."""
+        if address not in self.objects:
+            if len(self.objects) >= MOST_OBJECTS:
+                raise CorruptFile(self.form.base + address, "too many objects")
+            self.objects[address] = None
+            self.pool.add(self._object(address))
+
+    def _object(self, address: int) -> Parse[None]:
+        try:
+            self.objects[address] = yield from self._read(address)
+        except ByteatlasError as error:
+            self.objects[address] = Broken(address, error)
+        except MALFORMED as error:
+            self.objects[address] = Broken(
+                address, CorruptFile(self.form.base + address, f"a damaged object ({error})")
+            )
+
+    def _read(self, address: int) -> Parse[Node]:
+        header = yield from read_header(self.form, address)
+        kinds = {m.type for m in header.messages}
+        if LAYOUT in kinds or (DATASPACE in kinds and not is_group(header)):
+            return (yield from self._dataset(header))
+        if is_group(header):
+            if ATTRIBUTE_INFO in kinds:
+                links, attributes = yield from both(self._members(header), self._attributes(header))
+            else:
+                attributes = yield from self._attributes(header)
+                links = yield from self._members(header)
+            return Group(address, links, attributes)
+        return Other(address)
+
+    def _attributes(self, header: Header) -> Parse[list[Attribute]]:
+        return read_attributes(self.shared, self.types, header)
+
+    def _members(self, header: Header) -> Parse[list[Link]]:
+        links = yield from read_links(self.form, header)
+        for link in links:
+            if type(link.target) is Hard:
+                self.visit(link.target.address)
+        return links
+
+    def _dataset(self, header: Header) -> Parse[Dataset]:
+        what = yield from describe(self.shared, self.types, header)
+        if dense(header):
+            pieces, attributes = yield from both(self._locate(what), self._attributes(header))
+        else:
+            attributes = yield from self._attributes(header)
+            pieces = yield from self._locate(what)
+        return Dataset(header.address, what, pieces, attributes)
+
+    def _locate(self, what: Description) -> Parse[Pieces | ByteatlasError]:
+        """Where the bytes are, or why that is not known: then the attributes may still be of use."""
+        try:
+            return (yield from locate(self.form, what, self.options, self.sources))
+        except ByteatlasError as error:
+            return error
+        except MALFORMED as error:
+            return CorruptFile(self.form.base, f"a damaged chunk index ({error})")
+
+
+def open_file(source: SourceInfo, options: ScanOptions, url: str | None = None) -> Parse[File]:
+    """Read a file's superblock. Raises `CorruptFile` or `Unsupported`."""
+    start = yield from read_start(source)
+    form = start.form
+    return File(url, form, start.root, options, Shared(form), GlobalHeaps(form), (source,))
+
+
+def walk(file: File, extra: Sequence[int] = ()) -> Parse[None]:
+    """Read everything that can be reached from the root by hard links."""
+    file.visit(file.root)
+    for address in extra:
+        file.visit(address)
+    yield from file.pool.run()
+    root = file.objects[file.root]
+    if isinstance(root, Broken):
+        raise root.error
+    if not isinstance(root, Group):
+        raise CorruptFile(file.form.base + file.root, "the root is not a group")
