@@ -12,10 +12,9 @@ from tests.scanning import read_plain, scan_bytes
 
 from byteatlas.errors import BadRequest, CorruptFile, NotFound
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
-from byteatlas.manifest.strided import Strided
+from byteatlas.manifest.strided import Strided, cut
 from byteatlas.scan.contract import Ask, ScanOptions
 from byteatlas_scanners.netcdf3 import SCANNER
-from byteatlas_scanners.netcdf3.layout import split
 
 
 def values(data: bytes, name: str, target: int | None = 4 << 20) -> np.ndarray:
@@ -119,7 +118,7 @@ def test_huge_records_are_cut_evenly_or_not_at_all() -> None:
     array = scan_bytes(SCANNER, data, ScanOptions(target_chunk=4000)).arrays["a"]
     assert array.manifest.grid_shape == (3, 6, 1)
     np.testing.assert_array_equal(read_plain(array, data), raw)
-    assert split((1009,), 8, 800, even=True) == (1009,)
+    assert cut((1009,), 8, 800, even=True) == (1009,)
 
 
 def test_truncated_data_are_refused_by_variable() -> None:

@@ -6,13 +6,14 @@ until somebody asks for their rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, NotFound
-from byteatlas.manifest.model import ChunkManifest, Rows, SourceInfo
+from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, single_source
 from byteatlas.types import Shape
 
 
@@ -56,8 +57,84 @@ class Strided:
         raise NotFound(f"chunk {chunk} is not inline")
 
     def load(self) -> ChunkManifest:
-        n = 1
-        for count in self.grid_shape:
-            n *= count
-        rows = self.rows(np.arange(n, dtype=np.int64))
+        rows = self.rows(np.arange(math.prod(self.grid_shape), dtype=np.int64))
         return ChunkManifest(self.grid_shape, self.sources, rows.source, rows.offset, rows.length)
+
+
+SMALLEST_SHARE = 8
+"""A chunk may be this many times smaller than asked, where that makes all chunks equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """How one block of C-contiguous data is presented.
+
+    Attributes:
+        chunk_shape: the regular chunk shape.
+        manifest: where the chunks lie.
+        tail: the encoded shape of the last chunk where it is short (encoding 1 of the manifest), or None.
+    """
+
+    chunk_shape: Shape
+    manifest: Manifest
+    tail: Shape | None = None
+
+
+def chunk_strides(shape: Shape, chunk: Shape, item: int) -> tuple[int, ...]:
+    """Bytes between chunks that are neighbours along each axis, for C-contiguous data.
+
+    >>> chunk_strides((10, 100), (2, 100), 8)
+    (1600, 800)
+    """
+    return tuple(item * c * math.prod(shape[i + 1 :]) for i, c in enumerate(chunk))
+
+
+def cut(shape: Shape, item: int, target: int | None, *, even: bool) -> Shape:
+    """The chunk shape that cuts C-contiguous data into pieces of about ``target`` bytes, contiguous each.
+
+    Axes before the cut have chunks of one, axes after it are whole. A length that divides the axis evenly is taken
+    when one is near; ``even``: no other cut is acceptable (pieces must not read over the end of the block).
+
+    >>> cut((100, 1000), 8, 80_000, even=False)
+    (10, 1000)
+    >>> cut((7, 1000), 8, 16_000, even=True)
+    (1, 1000)
+    """
+    if target is None or item * math.prod(shape) <= 2 * target:
+        return shape
+    for axis, n in enumerate(shape):
+        row = item * math.prod(shape[axis + 1 :])
+        if row > target:
+            continue  # one step along this axis is too much already: cut further in
+        fewest = -(-n * row // target)
+        pieces = next((k for k in range(fewest, SMALLEST_SHARE * fewest) if n % k == 0), None)
+        if pieces is None and even:
+            break
+        length = n // pieces if pieces else -(-n // fewest)
+        return (*(1,) * axis, length, *shape[axis + 1 :])
+    return shape
+
+
+def contiguous(shape: Shape, item: int, base: int, source: SourceInfo, target: int | None) -> Block:
+    """C-contiguous data at ``base`` as chunks of about ``target`` bytes; ``source.size`` must be known.
+
+    The data must lie inside of the file: the caller has checked that. An empty array has no chunks.
+    """
+    if 0 in shape:
+        chunk = tuple(max(1, n) for n in shape)
+        grid = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
+        return Block(chunk, Strided(grid, source, base, (0,) * len(shape), item))
+    chunk = cut(shape, item, target, even=False)
+    grid = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
+    strides, length = chunk_strides(shape, chunk, item), math.prod(chunk) * item
+    regular = Strided(grid, source, base, strides, length)
+    last = base + sum((n - 1) * s for n, s in zip(grid, strides, strict=True))
+    if last + length <= (source.size or 0):
+        # A partial last chunk reads on into whatever follows; that part lies outside of the array and is cropped.
+        return Block(chunk, regular)
+    axis = max(i for i, n in enumerate(grid) if n > 1)
+    tail = (*chunk[:axis], shape[axis] - (grid[axis] - 1) * chunk[axis], *chunk[axis + 1 :])
+    rows = regular.load()
+    lengths, encoding = rows.length.copy(), np.zeros(len(rows.length), np.uint8)
+    lengths[-1], encoding[-1] = math.prod(tail) * item, 1
+    return Block(chunk, single_source(grid, source, rows.offset, lengths, encoding=encoding), tail)
