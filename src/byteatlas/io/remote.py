@@ -13,14 +13,14 @@ EXTRAS: Mapping[str, str] = {"http": "http", "https": "http", "s3": "s3", "s3a":
 _TRANSIENT = ("timeout", "timed out", "429", "500", "502", "503", "504", "reset", "disconnected", "temporarily")
 
 
-def _backend_errors() -> tuple[type[BaseException], ...]:
+def backend_errors() -> tuple[type[BaseException], ...]:
     """What fsspec's back ends raise. aiohttp's errors are not OSErrors; they can only occur once it is imported."""
     known: tuple[type[BaseException], ...] = (OSError, ValueError, RuntimeError, TimeoutError, KeyError)
     aiohttp = sys.modules.get("aiohttp")
     return (*known, aiohttp.ClientError) if aiohttp is not None else known
 
 
-def _failure(url: str, error: BaseException, where: ByteRange | None = None) -> FetchFailed:
+def failure(url: str, error: BaseException, where: ByteRange | None = None) -> FetchFailed:
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     lowered = text.lower()
     return FetchFailed(url, text, where, transient=any(word in lowered for word in _TRANSIENT))
@@ -41,8 +41,15 @@ class FsspecSource:
         except ImportError as error:
             protocol = url.partition("://")[0].partition("::")[0]
             raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
-        except _backend_errors() as error:
-            raise _failure(url, error) from error
+        except backend_errors() as error:
+            raise failure(url, error) from error
+
+    @classmethod
+    def on(cls, fs: Any, path: str, url: str) -> FsspecSource:
+        """An object of a file system that is already there; ``url`` is its name in messages."""
+        made = cls.__new__(cls)
+        made._fs, made._path, made._url, made._info = fs, path, url, None
+        return made
 
     @property
     def url(self) -> str:
@@ -53,8 +60,8 @@ class FsspecSource:
         if self._info is None:
             try:
                 self._info = self._fs.info(self._path)
-            except _backend_errors() as error:
-                raise _failure(self._url, error) from error
+            except backend_errors() as error:
+                raise failure(self._url, error) from error
         return self._info
 
     def size(self) -> int:
@@ -82,11 +89,11 @@ class FsspecSource:
                 [r.end for r in ranges],
                 on_error="return",
             )
-        except _backend_errors() as error:
-            raise _failure(self._url, error, ranges[0]) from error
+        except backend_errors() as error:
+            raise failure(self._url, error, ranges[0]) from error
         for where, data in zip(ranges, found, strict=True):
             if isinstance(data, BaseException):
-                raise _failure(self._url, data, where) from data
+                raise failure(self._url, data, where) from data
             if len(data) != where.length:
                 raise FetchFailed(self._url, f"{len(data)} bytes came back", where)
         return list(found)
@@ -94,8 +101,8 @@ class FsspecSource:
     def read_all(self) -> bytes:
         try:
             data: bytes = self._fs.cat_file(self._path)
-        except _backend_errors() as error:
-            raise _failure(self._url, error) from error
+        except backend_errors() as error:
+            raise failure(self._url, error) from error
         return data
 
 
