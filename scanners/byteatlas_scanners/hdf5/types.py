@@ -1,0 +1,112 @@
+"""The value that a datatype message becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, NamedTuple
+
+
+class Kind(Enum):
+    """Datatype classes; variable-length text is one of its own."""
+
+    INTEGER = 0
+    FLOAT = 1
+    TIME = 2
+    STRING = 3
+    BITFIELD = 4
+    OPAQUE = 5
+    COMPOUND = 6
+    REFERENCE = 7
+    ENUM = 8
+    VLEN = 9
+    ARRAY = 10
+    COMPLEX = 11
+    VLEN_STRING = 12
+
+
+class Bits(NamedTuple):
+    """Where a number's significant bits lie: ``precision`` bits from bit ``offset``."""
+
+    order: Literal["<", ">"]
+    offset: int
+    precision: int
+    signed: bool
+
+
+class Float(NamedTuple):
+    """Bit positions and widths of a floating-point type's parts, counted from the least significant bit.
+
+    ``norm``: 0 = no normalisation, 1 = the mantissa's most significant bit is always set, 2 = that bit is implied.
+    """
+
+    sign: int
+    exponent_at: int
+    exponent: int
+    mantissa_at: int
+    mantissa: int
+    bias: int
+    norm: int
+    vax: bool
+
+
+class Member(NamedTuple):
+    """A field of a compound; ``offset`` in bytes."""
+
+    name: str
+    offset: int
+    type: Datatype
+
+
+OBJECT, REGION, OBJECT2, REGION2, ATTRIBUTE2 = range(5)
+"""Kinds of references."""
+
+NULLTERM, NULLPAD, SPACEPAD = range(3)
+"""Paddings of fixed-length strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Datatype:
+    """An HDF5 datatype. ``size`` is in bytes; the other fields are set for the classes that have them."""
+
+    kind: Kind
+    size: int
+    version: int = 1
+    bits: Bits | None = None
+    number: Float | None = None
+    padding: int = 0
+    charset: int = 0
+    tag: str = ""
+    members: tuple[Member, ...] = ()
+    symbols: tuple[tuple[str, int], ...] = ()
+    base: Datatype | None = None
+    dims: tuple[int, ...] = ()
+    reference: int = 0
+
+    @property
+    def plain(self) -> str | None:
+        """The NumPy type string of a number that fills its bytes in a layout that NumPy knows, else None."""
+        bits = self.bits
+        if bits is None or bits.offset or bits.precision != 8 * self.size or self.size not in (1, 2, 4, 8):
+            return None
+        if self.kind is Kind.FLOAT:
+            return f"{bits.order}f{self.size}" if self.number == _IEEE.get(self.size) else None
+        if self.kind in (Kind.INTEGER, Kind.ENUM, Kind.BITFIELD):
+            return f"{bits.order}{'i' if bits.signed else 'u'}{self.size}"
+        return None
+
+    @property
+    def variable(self) -> bool:
+        """Whether values lie outside of the element's own bytes, in a global heap."""
+        if self.kind in (Kind.VLEN, Kind.VLEN_STRING):
+            return True
+        if self.base is not None and self.base.variable:
+            return True
+        return any(m.type.variable for m in self.members)
+
+
+_IEEE = {
+    2: Float(15, 10, 5, 0, 10, 15, 2, False),
+    4: Float(31, 23, 8, 0, 23, 127, 2, False),
+    8: Float(63, 52, 11, 0, 52, 1023, 2, False),
+}
