@@ -17,7 +17,7 @@ from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, empty_m
 from byteatlas.meta.model import Encoding
 from byteatlas.scan.contract import Parse, ScanOptions
 from byteatlas.scan.reasons import Reason
-from byteatlas_scanners.hdf5 import dataspace, datatype, filters, layout
+from byteatlas_scanners.hdf5 import dataspace, datatype, fillvalue, filters, layout
 from byteatlas_scanners.hdf5.chunks import read_chunks
 from byteatlas_scanners.hdf5.external import Slot, read_slots
 from byteatlas_scanners.hdf5.header import (
@@ -47,14 +47,14 @@ class Description:
     """A dataset's messages, decoded.
 
     Attributes:
-        fill: the bodies of the new and the old fill value message.
+        fill: the fill value that the file defines, or that there is none.
     """
 
     space: dataspace.Dataspace
     type: Datatype
     layout: Layout
     pipeline: filters.Pipeline
-    fill: tuple[bytes | None, bytes | None]
+    fill: fillvalue.Fill
     external: tuple[Slot, ...]
 
     @property
@@ -100,9 +100,16 @@ def describe(shared: Shared, types: datatype.Cache, header: Header) -> Parse[Des
         datatype.parse(bodies[DATATYPE], 0, types),
         layout.parse(form, bodies[LAYOUT]),
         pipeline,
-        (bodies.get(FILL), bodies.get(FILL_OLD)),
+        _fill(bodies),
         slots,
     )
+
+
+def _fill(bodies: dict[int, bytes]) -> fillvalue.Fill:
+    """The new message wins where both are there, as in the library."""
+    if FILL in bodies:
+        return fillvalue.parse(bodies[FILL])
+    return fillvalue.parse_old(bodies[FILL_OLD]) if FILL_OLD in bodies else fillvalue.DEFAULT
 
 
 _WANTED = frozenset((DATASPACE, DATATYPE, LAYOUT, PIPELINE, FILL, FILL_OLD, EXTERNAL))

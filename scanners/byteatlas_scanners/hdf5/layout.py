@@ -119,7 +119,7 @@ def _version4(cursor: Cursor) -> Chunked:
     index, single = Index(number), None
     if index is Index.SINGLE and flags & 2:
         single = (cursor.length(), cursor.u32())
-    # What follows repeats the index's own header: page bits (fixed array), 5 ranks (extensible array), node size (B-tree)
+    # What follows repeats the index's own header: page bits, 5 ranks (extensible array), node size (B-tree)
     cursor.skip({Index.FIXED_ARRAY: 1, Index.EXTENSIBLE_ARRAY: 5, Index.BTREE2: 6}.get(index, 0))
     address = cursor.address()
     return _checked(Chunked(address, sizes[:-1], sizes[-1] if sizes else 0, index, bool(flags & 1), single), cursor)

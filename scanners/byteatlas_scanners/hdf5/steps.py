@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from byteatlas.errors import ByteatlasError
@@ -88,17 +89,13 @@ class Pool:
 def _send(
     parser: Parse[None], answers: Sequence[Answer] | None, pending: list[tuple[Parse[None], Sequence[Ask]]]
 ) -> None:
-    try:
+    with suppress(StopIteration):
         pending.append((parser, next(parser) if answers is None else parser.send(answers)))
-    except StopIteration:
-        pass
 
 
 def _throw(parser: Parse[None], error: ByteatlasError, pending: list[tuple[Parse[None], Sequence[Ask]]]) -> None:
-    try:
+    with suppress(StopIteration):
         pending.append((parser, parser.throw(error)))
-    except StopIteration:
-        pass
 
 
 def elsewhere(url: str, parser: Parse[T]) -> Parse[T]:

@@ -2,7 +2,7 @@
 
 A `Form` holds what is common to a whole file (base address, field widths, B-tree ranks). Structures are decoded with
 precompiled structs where there are many of them, and with a `Cursor` where there are few. Anything that reads past its
-block raises `CorruptFile`, or one of the errors in ``MALFORMED``, which the caller at the object boundary turns into it.
+block raises `CorruptFile`, or one of the errors in ``MALFORMED``, which the object boundary turns into it.
 """
 
 from __future__ import annotations
