@@ -129,7 +129,7 @@ def _btree1(form: Form, address: int, space: Space) -> Parse[Table]:
         nodes: list[NDArray[Any]] = []
         for at in range(0, len(places), NODES_AT_ONCE):
             part: list[int] = places[at : at + NODES_AT_ONCE].tolist()
-            blocks = yield [form.some(place, node.itemsize) for place in part]
+            blocks = yield [form.block(place, node.itemsize) for place in part]
             found, level = _entries(form, node, blocks, part)
             if height >= 0 and level != height:
                 raise CorruptFile(form.base + part[0], "B-tree nodes of different levels side by side")
@@ -156,9 +156,6 @@ def _node_dtype(form: Form, rank: int) -> np.dtype[Any]:
 
 def _entries(form: Form, node: np.dtype[Any], blocks: list[Buffer], places: list[int]) -> tuple[NDArray[Any], int]:
     """The used entries of nodes of one level, in order, and the level."""
-    size = node.itemsize
-    if any(len(block) != size for block in blocks):  # the last node may be cut off by the end of the file
-        blocks = [bytes(block) + bytes(size - len(block)) for block in blocks]
     nodes = np.frombuffer(blocks[0] if len(blocks) == 1 else b"".join(blocks), node)
     level, used = int(nodes["level"][0]), nodes["used"]
     sound = (nodes["sign"] == b"TREE") & (nodes["type"] == 1) & (nodes["level"] == level) & (used <= 2 * form.chunk_k)

@@ -147,7 +147,7 @@ def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Lin
         raise CorruptFile(form.base, "an old-style group without a B-tree or heap")
     nodes, names = yield from both(_symbol_nodes(form, tree), _local_heap(form, heap))
     size = 8 + 2 * form.leaf_k * (2 * form.offsets + 24)
-    blocks = yield [form.some(address, size) for address in nodes]
+    blocks = yield [form.block(address, size) for address in nodes]
     found: list[Link] = []
     for address, block in zip(nodes, blocks, strict=True):
         found += _symbols(form, address, bytes(block), names)
@@ -160,7 +160,7 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[int]]:
     size = 8 + 2 * form.offsets + 2 * form.group_k * entry + form.lengths
     level, seen, depth = [address], {address}, -1
     for _ in range(MOST_LEVELS):
-        blocks = yield [form.some(at, size) for at in level]
+        blocks = yield [form.block(at, size) for at in level]
         below: list[int] = []
         for at, block in zip(level, blocks, strict=True):
             cursor = Cursor(form, block)

@@ -112,7 +112,7 @@ def _old(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     stored_base, _, end, driver = cursor.address(), cursor.address(), cursor.address(), cursor.address()
     cursor.skip(form.lengths)  # offset of the root's name
     root = cursor.address()
-    _check_end(form, end, stored_base)
+    form = _ended(form, end, stored_base)
     form = replace(form, leaf_k=leaf_k, group_k=group_k, chunk_k=chunk_k)
     if driver is not None:
         (block,) = yield (form.block(driver, 16),)
@@ -129,7 +129,7 @@ def _new(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     verify(head[: cursor.at + 4], base, "the superblock")
     if version == 3 and head[11] & _MARKED_FOR_WRITING:
         raise CorruptFile(base + 11, "the file is marked as open for writing (h5clear removes the mark)")
-    _check_end(form, end, stored_base)
+    _ended(form, end, stored_base)  # with persistent free space the file may go on behind its recorded end
     if root is None:
         raise CorruptFile(base, "no root group")
     if extension is not None:
@@ -138,10 +138,14 @@ def _new(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     return Start(form, root)
 
 
-def _check_end(form: Form, end: int | None, stored_base: int | None) -> None:
-    """A file that ends before the end recorded in it has lost data (the library does not open it either)."""
-    if end is None or end - (stored_base or 0) > form.size:
+def _ended(form: Form, end: int | None, stored_base: int | None) -> Form:
+    """With the end recorded in the file: nothing behind it counts.
+
+    A file that ends earlier has lost data (the library does not open it either).
+    """
+    if end is None or not 0 < end - (stored_base or 0) <= form.size:
         raise CorruptFile(form.base, f"truncated: {form.base + form.size} bytes of {end}")
+    return replace(form, size=end - (stored_base or 0))
 
 
 def _extended(form: Form, header: Header) -> Form:
