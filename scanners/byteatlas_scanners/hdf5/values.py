@@ -27,7 +27,7 @@ from byteatlas.types import JSON
 from byteatlas_scanners.hdf5.globalheap import GlobalHeaps
 from byteatlas_scanners.hdf5.stored import layout
 from byteatlas_scanners.hdf5.types import NULLTERM, OBJECT, REGION, SPACEPAD, Datatype, Kind
-from byteatlas_scanners.hdf5.wire import Form
+from byteatlas_scanners.hdf5.wire import MALFORMED, Form
 
 PathOf = Callable[[int], "str | None"]
 """The path of the object at an address; None when there is none."""
@@ -109,6 +109,8 @@ def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSO
                 out[i] = _value(values[i], lookup)
             except ByteatlasError as error:
                 out[i] = error
+            except MALFORMED as error:
+                out[i] = CorruptFile(context.form.base, f"a damaged value ({error})")
             if len(lookup.missing) > known or (known and values[i].dt.variable):
                 again.append(i)
         if not lookup.missing:
