@@ -205,8 +205,9 @@ class Array:
         return _fields(read(rest), fields)
 
     def _orthogonal(self, selection: tuple[sel.AxisSelection, ...], out: NDArray[Any] | None) -> NDArray[Any]:
+        # The result's size is checked before anything is planned: an absurd shape has an absurd number of chunks.
+        result = self._result(sel.result_shape(selection), out)
         plan = plan_orthogonal(selection, self.shape, self._grid)
-        result = self._result(plan.shape, out)
         read_plan(plan, _undropped(plan, result), self._context, self._options)
         return result
 
@@ -250,6 +251,6 @@ def fill_of(meta: ArrayMeta) -> Any:
             boxed[()] = meta.fill_value
             return boxed
         return meta.fill_value
-    if meta.data_type.numpy == object:
+    if meta.data_type.numpy.hasobject:
         return {"string": "", "variable_length_bytes": b"", "bytes": b""}.get(meta.data_type.name)
     return np.zeros((), meta.data_type.numpy)[()]

@@ -31,8 +31,12 @@ class Sources(Protocol):
 
     def open(self, source: int) -> Source: ...
 
-    def is_local(self, source: int) -> bool:
-        """Whether reading costs no more than a system call."""
+    def local(self, numbers: Ints) -> NDArray[np.bool_]:
+        """For each of these sources, whether reading costs no more than a system call."""
+        ...
+
+    def size(self, source: int) -> int | None:
+        """Its size in bytes; None when it does not exist and that means a missing chunk."""
         ...
 
     def whole(self, source: int) -> Buffer | None:
@@ -146,8 +150,8 @@ def fetch(wanted: Wanted, sources: Sources, sink: Sink, options: ReadOptions, it
     _check(wanted)
     whole = wanted.length == WHOLE
     numbers = np.unique(wanted.source)
-    local_numbers = np.array([s for s in numbers.tolist() if sources.is_local(s)], np.int64)
-    local = np.isin(wanted.source, local_numbers) if len(local_numbers) < len(numbers) else np.ones(len(whole), bool)
+    near = sources.local(numbers)
+    local = np.full(len(whole), near[0]) if near.all() or not near.any() else np.isin(wanted.source, numbers[near])
     for mask, runner in ((local, _fetch_local), (~local, _fetch_remote)):
         if mask.any():
             runner(
@@ -178,11 +182,12 @@ def _fetch_local(
     # Small enough for the caches, and for every thread to get its share.
     size = int(wanted.length[ranged].sum()) if len(ranged) else 0
     block = max(min(options.local_block, size // (2 * workers)), 64 << 10)
-    most = MOST_ITEMS if not item_bytes else max(1, min(MOST_ITEMS, (16 << 20) // item_bytes))
+    most = MOST_ITEMS if not item_bytes else max(1, min(MOST_ITEMS, (4 << 20) // item_bytes))
     blocks = _blocks_of(wanted, ranged, options.local_gap, block, most)
     task = _Local(wanted, blocks, whole, sources, sink)
     total = blocks.total + len(whole)
-    run_tasks(total, task, workers if size + len(whole) * (64 << 10) > (128 << 10) or total > workers else 1)
+    threads = workers if size + len(whole) * (64 << 10) > (128 << 10) else 1
+    run_tasks(total, task, threads, options.result_limit())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,7 +250,7 @@ def _fetch_remote(
     if total == 1 and len(ranged) > 1:
         _one_request(wanted, blocks, sources, sink, options)
     else:
-        run_tasks(total, task, threads)
+        run_tasks(total, task, threads, options.result_limit())
 
 
 def _one_request(wanted: Wanted, blocks: Blocks, sources: Sources, sink: Sink, options: ReadOptions) -> None:
@@ -258,7 +263,11 @@ def _one_request(wanted: Wanted, blocks: Blocks, sources: Sources, sink: Sink, o
         _blame(source, wanted, items)
         raise
     parts = np.array_split(items, min(len(items), 4 * options.workers()))
-    run_tasks(len(parts), lambda k, scratch: _in_parts(wanted, parts[k], where, data, sink, scratch), options.workers())
+
+    def task(number: int, scratch: Scratch) -> None:
+        _in_parts(wanted, parts[number], where, data, sink, scratch)
+
+    run_tasks(len(parts), task, options.workers(), options.result_limit())
 
 
 def _in_parts(wanted: Wanted, items: Ints, where: ByteRange, data: memoryview, sink: Sink, scratch: Scratch) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from byteatlas.array.array import Array
 from byteatlas.errors import NotFound
-from byteatlas.meta.model import ArrayMeta, GroupMeta
+from byteatlas.meta.model import GroupMeta
 from byteatlas.types import JSON
 
 Node: TypeAlias = "Array | Group"
+Kind: TypeAlias = Literal["array", "group"]
 
 
 class Hierarchy(Protocol):
     """Where a group's members come from: a virtual tree, or a store."""
 
-    def members(self, path: str) -> Mapping[str, ArrayMeta | GroupMeta]:
+    def members(self, path: str) -> Mapping[str, Kind]:
         """The children of the group at ``path``, in order. Raises `Unsupported` when they cannot be listed."""
         ...
 
@@ -87,12 +88,12 @@ class Group(Mapping[str, "Array | Group"]):
 
     def walk(self) -> Iterator[tuple[str, Node]]:
         """Every array and group below as (path from here, node), depth first, arrays before groups."""
-        children = list(self._hierarchy.members(self._path).items())
-        for name, meta in children:
-            if isinstance(meta, ArrayMeta):
+        children = self._hierarchy.members(self._path)
+        for name, kind in children.items():
+            if kind == "array":
                 yield name, self[name]
-        for name, meta in children:
-            if isinstance(meta, GroupMeta):
+        for name, kind in children.items():
+            if kind == "group":
                 group = self[name]
                 yield name, group
                 if isinstance(group, Group):

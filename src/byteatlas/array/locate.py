@@ -55,8 +55,11 @@ class ManifestSources:
     def open(self, source: int) -> Source:
         return self.opener(self.table[source].url)
 
-    def is_local(self, source: int) -> bool:
-        return local_path(self.table[source].url) is not None
+    def local(self, numbers: Ints) -> NDArray[np.bool_]:
+        return np.array([local_path(self.table[n].url) is not None for n in numbers.tolist()], bool)
+
+    def size(self, source: int) -> int:
+        return self.open(source).size()
 
     def whole(self, source: int) -> Buffer:
         return self.open(source).read_all()

@@ -7,8 +7,8 @@ that a plan of a million chunks is a few short columns. Coordinate selections ar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,18 @@ class AxisPlan:
     def simple(self) -> bool:
         """Slices only, no index arrays."""
         return self.take is None
+
+    def only(self, lo: int, hi: int) -> AxisPlan:
+        """Some of the pieces."""
+        cut = slice(lo, hi)
+        return replace(
+            self,
+            chunk=self.chunk[cut],
+            start=self.start[cut],
+            count=self.count[cut],
+            out=self.out[cut],
+            extent=self.extent[cut],
+        )
 
     def whole(self) -> NDArray[np.bool_]:
         """The pieces that select their chunk's whole extent."""
@@ -195,6 +207,25 @@ class Plan:
         for axis in self.axes:
             found = (found[:, None] & axis.whole()[None, :]).reshape(-1)
         return found
+
+    def bounds(self) -> tuple[slice | Ints, ...]:
+        """The part of the result that this plan fills (all of it, unless it is one of `parts`)."""
+        found: list[slice | Ints] = []
+        for axis in self.axes:
+            where = slice(int(axis.out[0]), int(axis.out[-1]) + int(axis.count[-1])) if len(axis.chunk) else slice(0, 0)
+            found.append(where if axis.place is None else axis.place[where])
+        return tuple(found)
+
+    def parts(self, most: int) -> Iterator[Plan]:
+        """Plans of at most ``most`` chunks that together are this one."""
+        if self.total <= most:
+            yield self
+            return
+        axis = next(i for i, n in enumerate(self.pieces) if n > 1)
+        step = max(1, self.pieces[axis] * most // self.total)
+        for k in range(0, self.pieces[axis], step):
+            part = self.axes[axis].only(k, k + step)
+            yield from Plan((*self.axes[:axis], part, *self.axes[axis + 1 :]), self.grid_shape).parts(most)
 
     def unravel(self, numbers: Ints) -> tuple[Ints, ...]:
         """The piece along each axis of the plan's chunks with these numbers."""

@@ -24,7 +24,7 @@ def read_points(plan: PointPlan, target: NDArray[Any], context: ChunkContext, op
     sink = PointSink(plan, target, found, context, np.arange(len(plan.chunk), dtype=np.int64))
     for item in np.flatnonzero(found.source == MISSING).tolist():
         sink.missing(item)
-    scratch = Scratch()
+    scratch = Scratch(options.result_limit())
     for item in np.flatnonzero(found.source == INLINE).tolist():
         data = memoryview(context.locator.inline(int(plan.chunk[item])))
         sink.accept(np.array([item]), np.zeros(1, np.int64), np.array([len(data)]), data, scratch)

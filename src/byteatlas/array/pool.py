@@ -14,17 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.errors import Unsupported
 from byteatlas.types import Shape
 
 
 class Scratch:
     """Buffers that one thread uses again and again during one read."""
 
-    __slots__ = ("_arrays", "_block")
+    __slots__ = ("_array", "_block", "_limit")
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = 1 << 40) -> None:
+        self._limit = limit
         self._block = np.empty(0, np.uint8)
-        self._arrays: dict[int, NDArray[np.uint8]] = {}
+        self._array = np.empty(0, np.uint8)
 
     def block(self, nbytes: int) -> memoryview:
         """A buffer for fetched bytes; overwritten by the next call."""
@@ -32,13 +34,14 @@ class Scratch:
             self._block = np.empty(nbytes, np.uint8)
         return memoryview(self._block)[:nbytes]
 
-    def array(self, shape: Shape, dtype: np.dtype[Any], slot: int = 0) -> NDArray[Any]:
-        """An uninitialised array; overwritten by the next call for the same slot."""
+    def array(self, shape: Shape, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """An uninitialised array; overwritten by the next call. Raises `Unsupported` when it is absurdly large."""
         need = math.prod(shape) * dtype.itemsize
-        kept = self._arrays.get(slot)
-        if kept is None or len(kept) < need:
-            kept = self._arrays[slot] = np.empty(need, np.uint8)
-        return kept[:need].view(dtype).reshape(shape)
+        if need > self._limit:
+            raise Unsupported("too-large", f"a chunk of shape {shape} takes {need} bytes")
+        if len(self._array) < need:
+            self._array = np.empty(need, np.uint8)
+        return self._array[:need].view(dtype).reshape(shape)
 
 
 Work = Callable[[int, Scratch], None]
@@ -50,15 +53,15 @@ def _executor(pid: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix=f"byteatlas-{pid}")
 
 
-def run_tasks(total: int, work: Work, threads: int) -> None:
+def run_tasks(total: int, work: Work, threads: int, limit: int = 1 << 40) -> None:
     """Call ``work(number, scratch)`` for all numbers below ``total``, on up to ``threads`` threads.
 
     The numbers are handed out in order. The first error (by number, of those that occurred) is raised once no thread
-    works any more; numbers not yet handed out are dropped then.
+    works any more; numbers not yet handed out are dropped then. ``limit``: most bytes of one scratch array.
     """
     threads = min(threads, total)
     if threads <= 1:
-        scratch = Scratch()
+        scratch = Scratch(limit)
         for number in range(total):
             work(number, scratch)
         return
@@ -66,7 +69,7 @@ def run_tasks(total: int, work: Work, threads: int) -> None:
     failed: list[tuple[int, BaseException]] = []
 
     def loop() -> None:
-        scratch = Scratch()
+        scratch = Scratch(limit)
         for number in numbers:
             if number >= total or failed:
                 return

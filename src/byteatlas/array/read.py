@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.array.batch import SMALL, BlockView, block_view, gather
 from byteatlas.array.fetch import Wanted, fetch
 from byteatlas.array.locate import INLINE, MISSING, Located, Locator
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.pipelines import Pipelines
 from byteatlas.array.plan import Plan
 from byteatlas.array.pool import Scratch
+from byteatlas.array.raw import Part, PartSink, parts_of
 from byteatlas.codecs import Pipeline
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer, ByteRange, Shape
@@ -23,6 +25,12 @@ from byteatlas.types import Buffer, ByteRange, Shape
 Ints = NDArray[np.int64]
 PREFILL = 32
 """From this many missing chunks on, the whole result is filled at once."""
+MOST_CHUNKS = 1 << 20
+"""Chunks planned at once; larger selections are read in parts, so that the columns stay small."""
+MOST_PARTS = 1 << 15
+"""Partial reads of raw chunks prepared at once."""
+PARTIAL_KEY = 256 << 10
+"""Raw chunks under keys of their own are read in part from this size on; smaller ones as a whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,26 +57,64 @@ def read_plan(plan: Plan, target: NDArray[Any], context: ChunkContext, options: 
     """Fill ``target`` (of the plan's full shape) with the selection."""
     if not target.size:
         return
+    target = _flipped(plan, target)
+    for part in plan.parts(MOST_CHUNKS):
+        _read_part(part, target, context, options)
+
+
+def _read_part(plan: Plan, target: NDArray[Any], context: ChunkContext, options: ReadOptions) -> None:
     chunks = plan.flat_chunks()
     found = context.locator.locate(chunks)
-    sink = PlanSink(plan, _flipped(plan, target), chunks, found, context)
+    sink = PlanSink(plan, target, chunks, found, context)
     missing = np.flatnonzero(found.source == MISSING)
-    if len(missing) >= PREFILL or len(missing) == len(chunks):
-        target[...] = context.fill
+    if len(missing) == len(chunks):
+        put(target, plan.bounds(), context.fill)
+        return
+    if len(missing) >= PREFILL:
+        put(target, plan.bounds(), context.fill)
     else:
         for item in missing.tolist():
             sink.missing(item)
-    if len(missing) == len(chunks):
-        return
-    scratch = Scratch()
+    scratch = Scratch(options.result_limit())
     for item in np.flatnonzero(found.source == INLINE).tolist():
         data = memoryview(context.locator.inline(int(chunks[item])))
         sink.accept(np.array([item]), np.zeros(1, np.int64), np.array([len(data)]), data, scratch)
-    stored = np.flatnonzero(found.source >= 0)
+    stored = read_raw(sink, np.flatnonzero(found.source >= 0), options)
     if len(stored):
         wanted = Wanted(found.source[stored], found.offset[stored], found.length[stored])
         subset: PlanSink | _Renumbered = sink if len(stored) == len(chunks) else _Renumbered(sink, stored)
         fetch(wanted, found.sources, subset, options, context.pipelines.typical_nbytes)
+
+
+def read_raw(sink: PlanSink, items: Ints, options: ReadOptions) -> Ints:
+    """Read those chunks whose bytes are the array's bytes and of which a part is enough; returns the other items."""
+    raw, done = sink.raw_items(items, options)
+    if not len(raw):
+        return items
+    found = sink.found
+    near = bool(found.sources.local(np.unique(found.source[raw])).all())
+    gap, block = (options.local_gap, options.local_block) if near else (options.gap, options.block)
+    pending: list[Part] = []
+    rows: list[int] = []
+    for item in raw.tolist():
+        for part in sink.parts(item, gap, block):
+            pending.append(part)
+            rows.append(item)
+            if len(pending) >= MOST_PARTS:
+                _fetch_parts(pending, rows, sink, options)
+                pending, rows = [], []
+    if pending:
+        _fetch_parts(pending, rows, sink, options)
+    return np.setdiff1d(items, done, assume_unique=True)
+
+
+def _fetch_parts(parts: list[Part], rows: list[int], sink: PlanSink, options: ReadOptions) -> None:
+    found = sink.found
+    offset = found.offset[rows] + np.array([p.offset for p in parts], np.int64)
+    wanted = Wanted(found.source[rows], offset, np.array([p.length for p in parts], np.int64))
+    raw = sink.pipeline(rows[0]).raw
+    assert raw is not None
+    fetch(wanted, found.sources, PartSink(parts, raw.dtype), options)
 
 
 def _flipped(plan: Plan, target: NDArray[Any]) -> NDArray[Any]:
@@ -98,26 +144,117 @@ class _Renumbered:
 class PlanSink:
     """Decodes chunks of an orthogonal plan and puts the selected parts into the target."""
 
-    __slots__ = ("_chunks", "_context", "_found", "_plan", "_simple", "_target", "_whole")
+    __slots__ = ("_chunks", "_context", "_plan", "_simple", "_target", "_view", "_whole", "found")
 
     def __init__(self, plan: Plan, target: NDArray[Any], chunks: Ints, found: Located, context: ChunkContext) -> None:
-        self._plan, self._target, self._chunks, self._found, self._context = plan, target, chunks, found, context
+        self._plan, self._target, self._chunks, self.found, self._context = plan, target, chunks, found, context
         self._whole = plan.whole()
         self._simple = plan.simple
+        first = context.pipelines.first
+        small = context.pipelines.single and first is not None and 0 < (first.nbytes or 0) <= SMALL
+        self._view = block_view(plan, target, first.shape) if small and first is not None and len(chunks) > 3 else None
 
     def pipeline(self, item: int) -> Pipeline:
-        encoding = 0 if self._found.encoding is None else int(self._found.encoding[item])
+        encoding = 0 if self.found.encoding is None else int(self.found.encoding[item])
         return self._context.pipelines.at(encoding, int(self._chunks[item]))
 
     def accept(self, items: Ints, starts: Ints, lengths: Ints, block: memoryview, scratch: Scratch) -> None:
+        if self._view is not None and len(items) > 3:
+            pieces = self._plan.unravel(items)
+            whole = self._view.whole(pieces)
+            if whole.all():
+                self._many(self._view, items, pieces, starts, lengths, block, scratch)
+                return
+            if whole.any():
+                inner = tuple(p[whole] for p in pieces)
+                self._many(self._view, items[whole], inner, starts[whole], lengths[whole], block, scratch)
+                items, starts, lengths = items[~whole], starts[~whole], lengths[~whole]
         for item, start, length in zip(items.tolist(), starts.tolist(), lengths.tolist(), strict=True):
             self._one(item, block[start : start + length], scratch)
 
-    def _one(self, item: int, data: Buffer, scratch: Scratch) -> None:
+    def _many(
+        self,
+        view: BlockView,
+        items: Ints,
+        pieces: tuple[Ints, ...],
+        starts: Ints,
+        lengths: Ints,
+        block: memoryview,
+        scratch: Scratch,
+    ) -> None:
+        """Whole small chunks of one pipeline, as rows."""
+        pipeline = self._context.pipelines.first
+        assert pipeline is not None
+        nbytes = pipeline.nbytes or 0
+        raw = pipeline.raw
+        if raw is not None and bool((lengths == nbytes).all()):
+            view.put(pieces, as_chunks(gather(block, starts, nbytes), raw.dtype, raw.order, pipeline.shape))
+            return
+        rows: Any = view.rows(pieces)
+        straight = rows is not None and self._target.dtype == pipeline.dtype
+        if not straight:
+            rows = scratch.array((len(items), *pipeline.shape), pipeline.dtype)
+        decode, done = pipeline.decode, 0
+        try:
+            for start, stop, row in zip(starts.tolist(), (starts + lengths).tolist(), rows, strict=True):
+                decode(block[start:stop], row)
+                done += 1
+        except CorruptChunk as error:
+            item = int(items[done])
+            raise self._context.located(error, int(self._chunks[item]), self.found, item) from error
+        if not straight:
+            view.put(pieces, rows)
+
+    def raw_items(self, items: Ints, options: ReadOptions) -> tuple[Ints, Ints]:
+        """Those of the items to read in parts, and those of them done with (read in parts, or found to be missing)."""
+        first = self._context.pipelines.first
+        if not self._simple or not self._context.pipelines.single or first is None or first.raw is None:
+            return items[:0], items[:0]
+        nbytes = first.nbytes or 0
+        if first.raw.dtype.hasobject or nbytes == 0:
+            return items[:0], items[:0]
+        wanted = items if nbytes > options.local_block else items[~self._whole[items]]
+        unsized = wanted[self.found.length[wanted] < 0]
+        if not len(unsized):
+            done = wanted[self.found.length[wanted] == nbytes]
+            return done, done
+        if nbytes < PARTIAL_KEY:
+            return items[:0], items[:0]
+        return self._sized(wanted, nbytes)
+
+    def _sized(self, wanted: Ints, nbytes: int) -> tuple[Ints, Ints]:
+        """The same where chunks are whole files or keys: ask each for its size."""
+        keep: list[int] = []
+        done: list[int] = []
+        for item in wanted.tolist():
+            size = nbytes if self.found.length[item] >= 0 else self.found.sources.size(int(self.found.source[item]))
+            if size is None:
+                self.missing(item)
+            elif size == nbytes:
+                keep.append(item)
+            if size in (None, nbytes):
+                done.append(item)
+        return np.array(keep, np.int64), np.array(done, np.int64)
+
+    def parts(self, item: int, gap: int, block: int) -> Iterator[Part]:
+        """The requests for what the plan selects of a raw chunk."""
         pipeline = self.pipeline(item)
+        raw = pipeline.raw
+        assert raw is not None
+        inside, where = self._inside(item)
+        self._context.pipelines.check_extent(pipeline, inside)
+        slices = tuple(i for i in inside if isinstance(i, slice))
+        return parts_of(pipeline.shape, raw.dtype, raw.order, slices, self._target[(*where, ...)], gap, block)
+
+    def _inside(self, item: int) -> tuple[tuple[slice | Ints, ...], tuple[slice | Ints, ...]]:
+        """What is selected of a chunk, and where it goes."""
         pieces = self._pieces(item)
         inside = tuple(a.inside(p) for a, p in zip(self._plan.axes, pieces, strict=True))
-        where = tuple(a.target(p) for a, p in zip(self._plan.axes, pieces, strict=True))
+        return inside, tuple(a.target(p) for a, p in zip(self._plan.axes, pieces, strict=True))
+
+    def _one(self, item: int, data: Buffer, scratch: Scratch) -> None:
+        pipeline = self.pipeline(item)
+        inside, where = self._inside(item)
         try:
             if self._simple:
                 view = self._target[(*where, ...)]
@@ -126,7 +263,7 @@ class PlanSink:
                     return
             decoded = decode_scratch(pipeline, data, scratch)
         except CorruptChunk as error:
-            raise self._context.located(error, int(self._chunks[item]), self._found, item) from error
+            raise self._context.located(error, int(self._chunks[item]), self.found, item) from error
         self._context.pipelines.check_extent(pipeline, inside)
         put(self._target, where, take(decoded, inside))
 
@@ -173,6 +310,14 @@ def take(decoded: NDArray[Any], inside: tuple[slice | Ints, ...]) -> NDArray[Any
     return part
 
 
+def as_chunks(rows: NDArray[np.uint8], dtype: np.dtype[Any], order: str, shape: Shape) -> NDArray[Any]:
+    """Rows of bytes as raw chunks: shape (rows, chunk shape...)."""
+    values = rows.view(dtype)
+    if order == "C":
+        return values.reshape((len(rows), *shape))
+    return values.reshape((len(rows), *reversed(shape))).transpose(0, *range(len(shape), 0, -1))
+
+
 def put(target: NDArray[Any], where: tuple[slice | Ints, ...], values: Any) -> None:
     """Assign to part of the result; index arrays work on each axis by itself."""
     if all(isinstance(w, slice) for w in where):
@@ -189,4 +334,7 @@ def allocate(
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > options.result_limit():
         raise refuse(f"the selection {shape} of {dtype} takes {nbytes} bytes; read it in parts")
-    return np.empty(shape, dtype)
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError) as error:
+        raise refuse(f"the selection {shape} of {dtype} takes {nbytes} bytes: {error}") from error

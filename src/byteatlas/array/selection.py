@@ -127,6 +127,15 @@ def blocks(selection: Any, starts: Sequence[Ints], shape: Shape) -> tuple[AxisSe
     return tuple(out)
 
 
+def result_shape(selection: Sequence[AxisSelection]) -> Shape:
+    """The shape of what an orthogonal selection gives.
+
+    >>> result_shape((Pick(3), Run(0, 2, 5)))
+    (5,)
+    """
+    return tuple(s.count if isinstance(s, Run) else len(s.at) for s in selection if not isinstance(s, Pick))
+
+
 def _expand(selection: Any, shape: Shape) -> tuple[Any, ...]:
     """One item per axis: the ellipsis filled in, missing trailing axes taken whole."""
     items = selection if isinstance(selection, tuple) else (selection,)

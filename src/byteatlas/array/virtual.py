@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from byteatlas.array.array import Array
-from byteatlas.array.group import Group, Node
+from byteatlas.array.group import Group, Kind, Node
 from byteatlas.array.locate import ManifestLocator
 from byteatlas.array.options import DEFAULT, ReadOptions
 from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
@@ -15,7 +15,6 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta, GroupMeta
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +26,12 @@ class VirtualHierarchy:
     options: ReadOptions = DEFAULT
     registry: Mapping[str, Any] | None = field(default=None)
 
-    def members(self, path: str) -> Mapping[str, ArrayMeta | GroupMeta]:
+    def members(self, path: str) -> Mapping[str, Kind]:
         node = self._find(path)
         if isinstance(node, VirtualArray):
             return {}
-        found: dict[str, ArrayMeta | GroupMeta] = {name: a.meta for name, a in node.arrays.items()}
-        found.update({name: g.meta for name, g in node.groups.items()})
+        found: dict[str, Kind] = dict.fromkeys(node.arrays, "array")
+        found.update(dict.fromkeys(node.groups, "group"))
         return found
 
     def open(self, path: str) -> Node:

@@ -1,0 +1,76 @@
+"""What a store is: values under keys. Reading needs `Store`, writing `WritableStore`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from byteatlas.errors import BadRequest, NotFound
+from byteatlas.io.source import Source
+from byteatlas.types import Buffer
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Values under keys such as ``a/b/c/0/1``. Safe to read from many threads."""
+
+    @property
+    def url(self) -> str:
+        """A name for messages."""
+        ...
+
+    @property
+    def local(self) -> bool:
+        """Whether a read costs no more than a system call."""
+        ...
+
+    def get(self, key: str, most: int | None = None) -> Buffer | None:
+        """The value, or None when the key does not exist.
+
+        Raises `FetchFailed` when that cannot be found out, and for a value of more than ``most`` bytes.
+        """
+        ...
+
+    def source(self, key: str) -> Source | None:
+        """The value as something to read ranges of; None when the key does not exist."""
+        ...
+
+    def names(self, prefix: str) -> Sequence[str] | None:
+        """The path segments directly below a prefix (no trailing slash; empty: the root), sorted.
+
+        None when this store cannot be listed.
+        """
+        ...
+
+
+@runtime_checkable
+class WritableStore(Store, Protocol):
+    """A store that can change. Setting a key is atomic: a reader sees the old value or the new one."""
+
+    def set(self, key: str, value: Buffer) -> None: ...
+
+    def delete(self, key: str) -> None:
+        """Remove a key; not an error when it is not there."""
+        ...
+
+
+def check_key(key: str) -> str:
+    """A key that can be used below a root without leaving it. Raises `BadRequest`."""
+    parts = key.split("/")
+    if any(part in ("", ".", "..") for part in parts) or "\0" in key or "\\" in key:
+        raise BadRequest(f"{key!r} is not a legal key")
+    return key
+
+
+def check_path(path: str) -> str:
+    """A node's path, without slashes at its ends. Raises `NotFound` for names that no node can have.
+
+    Zarr v3 core, "Node names": not empty, no slash, not only dots, no reserved prefix ``__``.
+    """
+    clean = path.strip("/")
+    if not clean:
+        return ""
+    for name in clean.split("/"):
+        if not name.strip(".") or name.startswith("__") or "\0" in name or "\\" in name:
+            raise NotFound(f"{name!r} in {path!r} is not a legal node name")
+    return clean

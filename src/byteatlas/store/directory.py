@@ -1,0 +1,142 @@
+"""A directory of files, one per key. Values are written to a temporary name and renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from byteatlas.errors import FetchFailed, Forbidden
+from byteatlas.io.local import LocalSource
+from byteatlas.io.source import Source
+from byteatlas.store.base import check_key
+from byteatlas.types import Buffer
+
+_OPEN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+MOST_FOLDERS = 1 << 16
+"""Folders remembered as lying in the store."""
+TEMPORARY = ".byteatlas-part-"
+"""How names of values that are being written begin; they are not listed."""
+
+
+class DirectoryStore:
+    """A local directory. Symbolic links that lead out of it are not followed unless ``links`` allows it."""
+
+    __slots__ = ("_inside", "_links", "_real", "_root", "_url", "_writable")
+
+    def __init__(self, root: str | os.PathLike[str], *, writable: bool = False, links: bool = False) -> None:
+        self._root = os.path.abspath(os.fspath(root))  # noqa: PTH100 - strings: a chunk read is a few system calls
+        self._real = os.path.realpath(self._root)
+        self._url, self._writable, self._links = self._root, writable, links
+        self._inside: set[str] = set()
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def get(self, key: str, most: int | None = None) -> bytes | None:
+        path = self._path(key)
+        try:
+            fd = self._open(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            if isinstance(error, Forbidden):
+                raise
+            raise FetchFailed(path, str(getattr(error, "strerror", None) or error)) from error
+        try:
+            size = os.fstat(fd).st_size
+            if most is not None and size > most:
+                raise FetchFailed(path, f"{size} bytes are more than a value here can have ({most})")
+            data = os.read(fd, size + 1)
+            while len(data) < size:
+                more = os.read(fd, size - len(data))
+                if not more:
+                    raise FetchFailed(path, f"only {len(data)} of {size} bytes are there")
+                data += more
+        except IsADirectoryError:
+            return None
+        except OSError as error:
+            if isinstance(error, FetchFailed):
+                raise
+            raise FetchFailed(path, str(error.strerror or error)) from error
+        finally:
+            os.close(fd)
+        return data
+
+    def source(self, key: str) -> Source | None:
+        path = self._path(key)
+        try:
+            fd = self._open(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            if isinstance(error, Forbidden):
+                raise
+            raise FetchFailed(path, str(getattr(error, "strerror", None) or error)) from error
+        os.close(fd)
+        return LocalSource(os.path.realpath(path) if os.path.islink(path) else path)  # noqa: PTH114
+
+    def names(self, prefix: str) -> Sequence[str]:
+        path = self._path(prefix) if prefix else self._root
+        try:
+            return sorted(n.name for n in Path(path).iterdir() if not n.name.startswith(TEMPORARY))
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError as error:
+            raise FetchFailed(path, str(error.strerror or error)) from error
+
+    def set(self, key: str, value: Buffer) -> None:
+        if not self._writable:
+            raise Forbidden(self._url, "the store was opened for reading")
+        path = Path(self._path(key))
+        part = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
+        try:
+            try:
+                part.write_bytes(value)
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                part.write_bytes(value)
+            part.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink()
+            raise FetchFailed(str(path), f"cannot be written: {error.strerror or error}") from error
+
+    def delete(self, key: str) -> None:
+        if not self._writable:
+            raise Forbidden(self._url, "the store was opened for reading")
+        with suppress(FileNotFoundError):
+            os.unlink(self._path(key))  # noqa: PTH108
+
+    def _path(self, key: str) -> str:
+        """The file of a key, once its folder is known to lie in the store. Files that are links are met in `_open`."""
+        folder = check_key(key).rpartition("/")[0]
+        if not self._links and folder not in self._inside:
+            real = os.path.realpath(f"{self._root}/{folder}")
+            if real != self._real and not real.startswith(self._real + os.sep):
+                raise Forbidden(f"{self._root}/{folder}", f"a link that leads out of the store, to {real}")
+            if len(self._inside) < MOST_FOLDERS:
+                self._inside.add(folder)
+        return f"{self._root}/{key}"
+
+    def _open(self, path: str) -> int:
+        if self._links:
+            return os.open(path, _OPEN)
+        try:
+            return os.open(path, _OPEN | _NOFOLLOW)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        real = os.path.realpath(path)
+        if not real.startswith(self._real + os.sep):
+            raise Forbidden(path, f"a link that leads out of the store, to {real}")
+        return os.open(real, _OPEN | _NOFOLLOW)

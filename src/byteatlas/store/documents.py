@@ -1,0 +1,48 @@
+"""Metadata documents: JSON from untrusted bytes, bounded in size and depth."""
+
+from __future__ import annotations
+
+import json
+
+from byteatlas.errors import InvalidMetadata
+from byteatlas.types import JSON, Buffer
+
+MOST_BYTES = 256 << 20
+"""The largest metadata document that is read (consolidated metadata of a large hierarchy has some tens of MB)."""
+MOST_DEPTH = 64
+
+
+def load_json(data: Buffer, where: str) -> JSON:
+    """Parse a document. Bare NaN and Infinity are accepted, as zarr-python writes them into v1 and v2 metadata.
+
+    Raises `InvalidMetadata` for anything that is not JSON in UTF-8, and for documents nested absurdly deep.
+    """
+    try:
+        found = json.loads(bytes(data).decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidMetadata(where, f"not a JSON document: {error}") from error
+    _check_depth(found, where)
+    return found
+
+
+def load_object(data: Buffer, where: str) -> dict[str, JSON]:
+    """A document that must be an object."""
+    found = load_json(data, where)
+    if not isinstance(found, dict):
+        raise InvalidMetadata(where, f"a JSON object is needed, not {type(found).__name__}")
+    return found
+
+
+def _check_depth(document: JSON, where: str) -> None:
+    level = [document]
+    for _ in range(MOST_DEPTH):
+        level = [
+            child
+            for node in level
+            if isinstance(node, (dict, list))
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return
+    raise InvalidMetadata(where, f"nested more than {MOST_DEPTH} deep")

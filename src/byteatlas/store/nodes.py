@@ -1,0 +1,178 @@
+"""The nodes of a stored hierarchy: which documents there are, of which version, and consolidated copies of them.
+
+A node is looked for as v3 (``zarr.json``), v2 (``.zarray``, ``.zgroup``), then v1 (``meta``). Version 1 has no groups
+and version 2 stores often lack some: a folder that holds nodes counts as a group without attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import InvalidMetadata, NotFound, Unsupported
+from byteatlas.meta import v1, v2, v3
+from byteatlas.meta.model import ArrayMeta, GroupMeta
+from byteatlas.store.base import Store, check_path
+from byteatlas.store.documents import MOST_BYTES, load_object
+from byteatlas.types import JSON
+
+Kind: TypeAlias = Literal["array", "group"]
+IMPLICIT_DEPTH = 4
+"""How far below a folder without metadata a node is looked for before it counts as no group."""
+AT_ONCE = 16
+"""Metadata documents requested at once from remote storage."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredArray:
+    """An array's metadata, and which encoding each chunk has (None: the first)."""
+
+    meta: ArrayMeta
+    column: NDArray[np.uint8] | None = None
+
+
+class Nodes:
+    """Reads nodes of a store. Consolidated metadata at the root is used when it is there, unless told otherwise."""
+
+    __slots__ = ("_flat", "_store")
+
+    def __init__(self, store: Store, *, consolidated: bool | None = None) -> None:
+        self._store = store
+        self._flat: Mapping[str, JSON] = {} if consolidated is False else self._consolidated()
+        if consolidated and not self._flat:
+            raise NotFound(f"{store.url} has no consolidated metadata")
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    def read(self, path: str) -> StoredArray | GroupMeta:
+        """The node at a path. Raises `NotFound`, `InvalidMetadata`, `Unsupported`."""
+        clean = check_path(path)
+        found = self._read(clean)
+        if found is None and self._implicit(clean, 0):
+            return GroupMeta()
+        if found is None:
+            raise NotFound(
+                f"no array or group {clean!r} in {self._store.url}" if clean else f"no Zarr in {self._store.url}"
+            )
+        return found
+
+    def kind(self, path: str) -> Kind | None:
+        """What is at a path, without reading more of it than needed; None for nothing."""
+        document = self._document(path, "zarr.json")
+        if document is not None:
+            return "array" if document.get("node_type") == "array" else "group"
+        if self._document(path, ".zarray") is not None:
+            return "array"
+        if self._document(path, ".zgroup") is not None:
+            return "group"
+        if self._v1(path) is not None:
+            return "array"
+        return None
+
+    def children(self, path: str) -> dict[str, Kind]:
+        """The nodes directly below a group. Raises `Unsupported` when the store can neither list nor is consolidated."""
+        known = self._flat_children(path)
+        if known:
+            return known
+        names = self._store.names(path)
+        if names is None:
+            raise Unsupported("listing", f"{self._store.url} cannot be listed and has no consolidated metadata", path)
+        paths = [f"{path}/{n}" if path else n for n in names if _is_name(n)]
+        found = self._kinds(paths)
+        return {p.rpartition("/")[2]: kind for p, kind in zip(paths, found, strict=True) if kind is not None}
+
+    def _kinds(self, paths: list[str]) -> list[Kind | None]:
+        if self._store.local or len(paths) < 2:
+            return [self._kind_or_implicit(p) for p in paths]
+        with ThreadPoolExecutor(min(AT_ONCE, len(paths))) as threads:
+            return list(threads.map(self._kind_or_implicit, paths))
+
+    def _kind_or_implicit(self, path: str) -> Kind | None:
+        return self.kind(path) or ("group" if self._implicit(path, 0) else None)
+
+    def _read(self, path: str) -> StoredArray | GroupMeta | None:
+        where = f"{self._store.url}/{path}" if path else self._store.url
+        document = self._document(path, "zarr.json")
+        if document is not None:
+            if document.get("node_type") == "group":
+                return v3.parse_group(document, where)
+            meta, column = v3.parse_array(document, where)
+            return StoredArray(meta, column)
+        document = self._document(path, ".zarray")
+        if document is not None:
+            return StoredArray(v2.parse_array(document, self._document(path, ".zattrs") or {}, where))
+        document = self._document(path, ".zgroup")
+        if document is not None:
+            return v2.parse_group(document, self._document(path, ".zattrs") or {}, where)
+        document = self._v1(path)
+        if document is not None:
+            return StoredArray(v1.parse_array(document, self._document(path, "attrs") or {}, where))
+        return None
+
+    def _v1(self, path: str) -> dict[str, JSON] | None:
+        key = f"{path}/meta" if path else "meta"
+        data = self._store.get(key, MOST_BYTES)
+        if data is None or bytes(data[:1]).strip(b" \r\n\t") not in (b"{", b""):
+            return None
+        try:
+            document = load_object(data, key)
+        except InvalidMetadata:
+            return None  # some file of this name: only a document that says it is version 1 counts
+        return document if document.get("zarr_format") == 1 else None
+
+    def _document(self, path: str, name: str) -> dict[str, JSON] | None:
+        key = f"{path}/{name}" if path else name
+        if key in self._flat:
+            found = self._flat[key]
+            if not isinstance(found, dict):
+                raise InvalidMetadata(f"{self._store.url}/{key}", "consolidated metadata holds no object for this node")
+            return found
+        data = self._store.get(key, MOST_BYTES)
+        return None if data is None else load_object(data, f"{self._store.url}/{key}")
+
+    def _implicit(self, path: str, depth: int) -> bool:
+        """Whether a folder without metadata holds nodes further down."""
+        if self._flat and any(key.startswith(f"{path}/" if path else "") for key in self._flat):
+            return True
+        names = self._store.names(path)
+        if not names or depth >= IMPLICIT_DEPTH:
+            return False
+        below = [f"{path}/{n}" if path else n for n in names if _is_name(n)][:64]
+        return any(self.kind(p) is not None for p in below) or any(self._implicit(p, depth + 1) for p in below)
+
+    def _consolidated(self) -> Mapping[str, JSON]:
+        """Key -> document of the root's consolidated metadata, v3 inline or v2 ``.zmetadata``."""
+        data = self._store.get("zarr.json", MOST_BYTES)
+        if data is not None:
+            where = f"{self._store.url}/zarr.json"
+            inline = load_object(data, where).get("consolidated_metadata")
+            if not isinstance(inline, dict) or not isinstance(inline.get("metadata"), dict):
+                return {}
+            return {f"{path.strip('/')}/zarr.json": doc for path, doc in inline["metadata"].items()}
+        data = self._store.get(".zmetadata", MOST_BYTES)
+        if data is None:
+            return {}
+        found = load_object(data, f"{self._store.url}/.zmetadata").get("metadata")
+        return found if isinstance(found, dict) else {}
+
+    def _flat_children(self, path: str) -> dict[str, Kind]:
+        start = f"{path}/" if path else ""
+        names: dict[str, None] = {}
+        for key in self._flat:
+            if key.startswith(start):
+                name, slash, _ = key[len(start) :].partition("/")
+                if slash:
+                    names[name] = None
+        found = {name: self.kind(start + name) or "group" for name in names if _is_name(name)}
+        return dict(found)
+
+
+def _is_name(name: str) -> bool:
+    return bool(name.strip(".")) and not name.startswith(("__", ".z")) and name not in ("zarr.json", "meta", "attrs")

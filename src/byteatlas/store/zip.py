@@ -1,0 +1,191 @@
+"""A ZIP file as a store. Nothing is ever extracted: members are read, by range where they are stored uncompressed.
+
+Only the central directory is trusted for names and sizes; a member that inflates to anything else is an error.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Unsupported
+from byteatlas.io.local import LocalSource
+from byteatlas.io.memory import MemorySource
+from byteatlas.io.source import Source
+from byteatlas.store.base import check_key
+from byteatlas.types import Buffer, ByteRange
+
+# APPNOTE.TXT 4.3.7 "Local file header": signature, 22 bytes that the central directory has too, two lengths.
+LOCAL_HEADER = struct.Struct("<4s22xHH")
+SLACK = 512
+"""Bytes fetched beyond a member's name, for extra fields that differ from the central directory's."""
+MOST_MEMBER = 4 << 30
+"""A member is never inflated to more than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a source, as a source."""
+
+    inner: Source
+    start: int
+    length: int
+    name: str
+
+    @property
+    def url(self) -> str:
+        return self.name
+
+    def size(self) -> int:
+        return self.length
+
+    def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
+        for where in ranges:
+            if where.offset < 0 or where.length < 0 or where.end > self.length:
+                raise FetchFailed(self.name, f"only {self.length} bytes are there", where)
+        return self.inner.read([ByteRange(self.start + r.offset, r.length) for r in ranges])
+
+    def read_all(self) -> Buffer:
+        return self.inner.read([ByteRange(self.start, self.length)])[0]
+
+
+class _File(io.RawIOBase):
+    """A source as a file, for reading the central directory."""
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._at, self._size = source, 0, source.size()
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        at = offset + {0: 0, 1: self._at, 2: self._size}[whence]
+        if at < 0:
+            raise OSError("a position before the beginning")
+        self._at = at
+        return at
+
+    def read(self, size: int | None = -1) -> bytes:
+        left = max(self._size - self._at, 0)
+        n = left if size is None or size < 0 else min(size, left)
+        data = bytes(self._source.read([ByteRange(self._at, n)])[0]) if n else b""
+        self._at += n
+        return data
+
+
+class ZipStore:
+    """The members of a ZIP file, read-only."""
+
+    __slots__ = ("_dirs", "_members", "_source", "_url")
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._url = source, source.url
+        try:
+            with zipfile.ZipFile(_File(source)) as archive:
+                members = archive.infolist()
+        except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, EOFError) as error:
+            raise CorruptFile(0, f"no readable ZIP directory: {error}", source.url) from error
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        self._dirs: dict[str, set[str]] = {}
+        for info in members:
+            self._add(info)
+
+    def _add(self, info: zipfile.ZipInfo) -> None:
+        try:
+            key = check_key(info.filename.rstrip("/"))
+        except BadRequest:
+            return  # a hostile or foreign name: no key reaches it
+        if not info.is_dir():
+            self._members[key] = info
+        while key:
+            folder, _, name = key.rpartition("/")
+            known = self._dirs.setdefault(folder, set())
+            if name in known:
+                return
+            known.add(name)
+            key = folder
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    @property
+    def local(self) -> bool:
+        return isinstance(self._source, (LocalSource, MemorySource))
+
+    def get(self, key: str, most: int | None = None) -> Buffer | None:
+        info = self._members.get(key)
+        if info is None:
+            return None
+        name = f"{self._url}/{key}"
+        if info.file_size > min(MOST_MEMBER, MOST_MEMBER if most is None else most):
+            raise FetchFailed(name, f"{info.file_size} bytes are more than a value here can have")
+        data = self._stored(info, name)
+        if info.compress_type == zipfile.ZIP_STORED:
+            plain = data
+        elif info.compress_type == zipfile.ZIP_DEFLATED:
+            plain = self._inflate(data, info, name)
+        else:
+            raise Unsupported("compression", f"ZIP compression method {info.compress_type}", name)
+        if len(plain) != info.file_size or zlib.crc32(plain) != info.CRC:
+            raise CorruptFile(info.header_offset, f"member {key!r} has a wrong length or checksum", self._url)
+        return plain
+
+    def source(self, key: str) -> Source | None:
+        info = self._members.get(key)
+        if info is None:
+            return None
+        name = f"{self._url}/{key}"
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+            return MemorySource(self.get(key) or b"", name)
+        head = self._read(info.header_offset, LOCAL_HEADER.size, name)
+        return Part(self._source, info.header_offset + self._header(head, name), info.compress_size, name)
+
+    def names(self, prefix: str) -> Sequence[str]:
+        return sorted(self._dirs.get(prefix, ()))
+
+    def _stored(self, info: zipfile.ZipInfo, name: str) -> Buffer:
+        """The member's bytes as they lie in the file; one request, unless its header is unusually long."""
+        if info.flag_bits & 1:
+            raise Unsupported("compression", "an encrypted ZIP member", name)
+        guess = LOCAL_HEADER.size + len(info.filename.encode()) + SLACK
+        got = self._read(info.header_offset, guess + info.compress_size, name)
+        skip = self._header(got, name)
+        if len(got) < skip + info.compress_size:
+            got = self._read(info.header_offset + skip, info.compress_size, name)
+            skip = 0
+        if len(got) < skip + info.compress_size:
+            raise CorruptFile(info.header_offset, "a member runs past the end of the file", self._url)
+        return memoryview(got)[skip : skip + info.compress_size]
+
+    def _read(self, offset: int, length: int, name: str) -> Buffer:
+        length = min(length, self._source.size() - offset)
+        if length < 0:
+            raise CorruptFile(offset, f"the directory places {name!r} beyond the end of the file", self._url)
+        return self._source.read([ByteRange(offset, length)])[0]
+
+    def _header(self, data: Buffer, name: str) -> int:
+        if len(data) < LOCAL_HEADER.size:
+            raise CorruptFile(0, f"{name!r} has no local header", self._url)
+        signature, names, extra = LOCAL_HEADER.unpack_from(data)
+        if signature != b"PK\x03\x04":
+            raise CorruptFile(0, f"{name!r} has no local header", self._url)
+        return LOCAL_HEADER.size + int(names) + int(extra)
+
+    def _inflate(self, data: Buffer, info: zipfile.ZipInfo, name: str) -> bytes:
+        engine = zlib.decompressobj(-15)
+        try:
+            plain = engine.decompress(data, info.file_size + 1)
+        except zlib.error as error:
+            raise CorruptFile(info.header_offset, f"{name!r} does not inflate: {error}", self._url) from error
+        return plain
