@@ -1,1 +1,30 @@
-"""Many virtual groups into one: plan, report conflicts, concatenate, merge."""
+"""Combining many virtual groups into one: plan, reconcile, concatenate columns, append."""
+
+from byteatlas.combine.model import (
+    ByOrder,
+    CombineOptions,
+    Compute,
+    CoordinateSource,
+    Finding,
+    FromAttribute,
+    FromName,
+    FromVariable,
+    Plan,
+    Values,
+)
+from byteatlas.combine.plan import combine, plan_combine
+
+__all__ = [
+    "ByOrder",
+    "CombineOptions",
+    "Compute",
+    "CoordinateSource",
+    "Finding",
+    "FromAttribute",
+    "FromName",
+    "FromVariable",
+    "Plan",
+    "Values",
+    "combine",
+    "plan_combine",
+]

@@ -1,0 +1,71 @@
+"""Attributes of many files: which are kept, and which differences change what values mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from byteatlas.combine.model import Attributes, Finding
+from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
+from byteatlas.combine.same import Class, same_json, show_json
+from byteatlas.types import JSON
+
+MEANING = (
+    "units",
+    "calendar",
+    "positive",
+    "standard_name",
+    "flag_values",
+    "flag_masks",
+    "flag_meanings",
+    "formula_terms",
+    "grid_mapping",
+)
+"""Values of different files mean different things when one of these differs."""
+OPTIONAL = ("standard_name", "grid_mapping", "positive")
+"""Of those, the ones that a file may lack without its values meaning something else."""
+
+
+def merged(documents: Sequence[Mapping[str, JSON]], policy: Attributes) -> tuple[dict[str, JSON], list[str]]:
+    """The attributes to keep and the names of those that differ."""
+    first = documents[0]
+    if all(d is first for d in documents):
+        return dict(first), []
+    differing = [
+        name
+        for name in dict.fromkeys(name for d in documents for name in d)
+        if not all(name in d and same_json(d[name], first.get(name)) for d in documents)
+    ]
+    if policy == "first":
+        return dict(first), differing
+    return {k: v for k, v in first.items() if k not in differing}, differing
+
+
+def check_meaning(
+    path: str, classes: Sequence[Class], names: Sequence[str], skip: frozenset[str]
+) -> tuple[list[Finding], list[str]]:
+    """Conflicts for attributes that change the meaning of values; ``skip`` are reconciled elsewhere."""
+    found: list[Finding] = []
+    first = classes[0].meta.attributes
+    for name in MEANING:
+        if name in skip or all(same_json(c.meta.attributes.get(name), first.get(name)) for c in classes):
+            continue
+        have = [c for c in classes if name in c.meta.attributes]
+        odd = [c for c in classes if not same_json(c.meta.attributes.get(name), first.get(name))]
+        values = dict.fromkeys(show_json(c.meta.attributes.get(name)) for c in classes)
+        kept = name in OPTIONAL and all(same_json(c.meta.attributes[name], have[0].meta.attributes[name]) for c in have)
+        level, tail = ("note", "left out where not in all files") if kept else ("conflict", "")
+        code = name if name in ("units", "calendar") else "attributes"
+        detail = f"{name} differs: {' / '.join(list(values)[:4])}" + (f" ({tail})" if tail else "")
+        files = tuple(names[i] for c in odd for i in c.members)
+        found.append(Finding("conflict" if level == "conflict" else "note", code, path, files, detail))
+    return found, [f.code for f in found]
+
+
+def note_dropped(path: str | None, differing: Sequence[str], policy: Attributes) -> list[Finding]:
+    """Say which attributes are not the same in all files."""
+    quiet = {*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES, *MEANING}
+    names = [n for n in differing if n not in quiet]
+    if not names:
+        return []
+    done = "those of the first file are kept" if policy == "first" else "left out"
+    return [Finding("note", "attributes", path, (), f"attributes differ: {', '.join(names[:12])}: {done}")]

@@ -1,0 +1,310 @@
+"""Concatenating the columns of chunk manifests. Nothing here costs Python time per chunk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, SourceInfo, VirtualArray
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
+from byteatlas.types import Shape
+
+BATCH_ROWS = 4 << 20
+CONSTANT_BYTES = b"\0"
+"""The inline bytes of chunks whose value is in their codec. Not empty: some readers take empty for absent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """One manifest's place in a larger grid.
+
+    Attributes:
+        origin: grid position of its first chunk.
+        manifest: its columns.
+        encodings: what its encoding numbers become; None = they stay.
+        constant: the encoding that makes its fill value, for chunks that are missing and must not read as the
+            result's fill value; None = missing stays missing.
+        slabs: (axis, encodings) where the last layer of chunks along an axis has other encodings.
+    """
+
+    origin: Shape
+    manifest: ChunkManifest
+    encodings: tuple[int, ...] | None = None
+    constant: int | None = None
+    slabs: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
+
+@dataclass(slots=True)
+class SourceTable:
+    """The merged source table. Files are known by their URL; one URL with two stamps has two entries."""
+
+    sources: list[SourceInfo] = field(default_factory=list)
+    by_url: dict[str, int] = field(default_factory=dict)
+
+    def add(self, new: tuple[SourceInfo, ...]) -> int | list[int]:
+        """Where these sources are: the first place when they follow each other, else all places."""
+        if len(new) == 1:
+            return self.place(new[0])
+        places = [self.place(s) for s in new]
+        start = places[0] if places else 0
+        return start if places == list(range(start, start + len(places))) else places
+
+    def place(self, source: SourceInfo) -> int:
+        at = self.by_url.get(source.url)
+        if at is None:
+            at = self.by_url[source.url] = len(self.sources)
+            self.sources.append(source)
+        elif self.sources[at] is not source and self.sources[at] != source:
+            for at in range(len(self.sources)):
+                if self.sources[at] == source:
+                    return at
+            at = len(self.sources)
+            self.sources.append(source)
+        return at
+
+
+def assemble(grid_shape: Shape, pieces: Sequence[Piece]) -> ChunkManifest:
+    """One manifest from many. Grid positions that no piece covers are missing. Pieces must not overlap."""
+    if follow_each_other(grid_shape, pieces):
+        return concatenated(grid_shape, [p.manifest for p in pieces], pieces)
+    return scattered(grid_shape, pieces)
+
+
+def follow_each_other(grid_shape: Shape, pieces: Sequence[Piece]) -> bool:
+    """Whether the pieces' columns, one after the other, are the grid in C order."""
+    if not grid_shape:
+        return len(pieces) == 1
+    at, rest = 0, grid_shape[1:]
+    zeros = (0,) * len(rest)
+    for piece in pieces:
+        shape = piece.manifest.grid_shape
+        if piece.origin[0] != at or shape[1:] != rest or piece.origin[1:] != zeros:
+            return False
+        at += shape[0]
+    return at == grid_shape[0]
+
+
+def concatenated_manifests(grid_shape: Shape, manifests: Sequence[ChunkManifest]) -> ChunkManifest:
+    """Manifests one after the other, encodings unchanged."""
+    return concatenated(grid_shape, manifests, ())
+
+
+def concatenated(grid_shape: Shape, manifests: Sequence[ChunkManifest], pieces: Sequence[Piece]) -> ChunkManifest:
+    """Manifests one after the other; ``pieces`` (none, or one for each) say what becomes of encodings."""
+    total = math.prod(grid_shape)
+    source, offset, length = np.empty(total, np.int32), np.empty(total, np.uint64), np.empty(total, np.uint64)
+    if manifests:
+        np.concatenate([m.source for m in manifests], out=source)
+        np.concatenate([m.offset for m in manifests], out=offset)
+        np.concatenate([m.length for m in manifests], out=length)
+    counts = [len(m.source) for m in manifests]
+    starts = [0, *accumulate(counts)]
+    table = renumber(source, manifests, starts)
+    inlined: dict[int, bytes] = {}
+    for m, start in zip(manifests, starts, strict=False):
+        if m.inlined:
+            inlined.update({k + start: v for k, v in m.inlined.items()} if start else m.inlined)
+    encoding = encoding_column(pieces, counts, total) if pieces else plain_encoding(manifests, starts)
+    for piece, start in zip(pieces, starts, strict=False):
+        if piece.constant is not None and encoding is not None:
+            stop = start + len(piece.manifest.source)
+            absent = np.flatnonzero(source[start:stop] == MISSING) + start
+            source[absent], encoding[absent] = INLINE, piece.constant
+            inlined.update(dict.fromkeys(absent.tolist(), CONSTANT_BYTES))
+    return ChunkManifest(grid_shape, tuple(table.sources), source, offset, length, encoding, inlined)
+
+
+def renumber(source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> SourceTable:
+    """Make the concatenated ``source`` columns point into one merged table, in place."""
+    table = SourceTable()
+    bases = np.zeros(len(manifests), np.int32)
+    for i, m in enumerate(manifests):
+        places = table.add(m.sources)
+        if isinstance(places, int):
+            bases[i] = places
+        else:
+            part = source[starts[i] : starts[i + 1]]
+            part[:] = np.where(part >= 0, np.asarray(places, np.int32)[np.maximum(part, 0)], part)
+    counts = np.diff(np.asarray(starts))
+    for lo, hi in batches(starts):
+        rows = source[starts[lo] : starts[hi]]
+        np.add(rows, np.repeat(bases[lo:hi], counts[lo:hi]), out=rows, where=rows >= 0)
+    return table
+
+
+def batches(starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of pieces with a bounded number of rows (a larger single piece is a run of its own)."""
+    lo = 0
+    for i in range(1, len(starts)):
+        if starts[i] - starts[lo] >= BATCH_ROWS or i == len(starts) - 1:
+            yield lo, i
+            lo = i
+
+
+def plain_encoding(manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> NDArray[np.uint8] | None:
+    """The concatenated encoding column, unchanged; None when no manifest has one."""
+    if all(m.encoding is None for m in manifests):
+        return None
+    column = np.zeros(starts[-1], np.uint8)
+    for m, start in zip(manifests, starts, strict=False):
+        if m.encoding is not None:
+            column[start : start + len(m.encoding)] = m.encoding
+    return column
+
+
+def encoding_column(pieces: Sequence[Piece], counts: Sequence[int], total: int) -> NDArray[np.uint8] | None:
+    """The encoding column of pieces that follow each other; None when it would be all zero."""
+    if all(p.constant is None and not p.slabs and not shifted(p) and p.manifest.encoding is None for p in pieces):
+        return None
+    column = np.repeat(
+        np.fromiter((p.encodings[0] if p.encodings else 0 for p in pieces), np.uint8, len(pieces)), np.asarray(counts)
+    )
+    at = 0
+    for piece, count in zip(pieces, counts, strict=True):
+        if piece.manifest.encoding is not None or piece.slabs:
+            column[at : at + count] = piece_encoding(piece)
+        at += count
+    return column if column.any() or any(p.constant is not None for p in pieces) else None
+
+
+def shifted(piece: Piece) -> bool:
+    return piece.encodings is not None and any(e != i for i, e in enumerate(piece.encodings))
+
+
+def piece_encoding(piece: Piece) -> NDArray[np.uint8]:
+    """The new encoding numbers of one piece's chunks."""
+    manifest = piece.manifest
+    old = manifest.encoding if manifest.encoding is not None else np.zeros(len(manifest.source), np.uint8)
+    new = np.asarray(piece.encodings, np.uint8)[old] if piece.encodings is not None else old.copy()
+    if piece.slabs and len(new):
+        for axis, numbers in piece.slabs:
+            where = [slice(None)] * len(manifest.grid_shape)
+            where[axis] = slice(-1, None)
+            layer = tuple(where)
+            new.reshape(manifest.grid_shape)[layer] = np.asarray(numbers, np.uint8)[
+                old.reshape(manifest.grid_shape)[layer]
+            ]
+    return new
+
+
+def scattered(grid_shape: Shape, pieces: Sequence[Piece]) -> ChunkManifest:
+    """Pieces anywhere in the grid (tiles, a later axis)."""
+    source = np.full(grid_shape, MISSING, np.int32)
+    offset, length = np.zeros(grid_shape, np.uint64), np.zeros(grid_shape, np.uint64)
+    many = any(p.constant is not None or p.slabs or shifted(p) or p.manifest.encoding is not None for p in pieces)
+    encoding = np.zeros(grid_shape, np.uint8) if many else None
+    table = SourceTable()
+    inlined: dict[int, bytes] = {}
+    for piece in pieces:
+        m = piece.manifest
+        where = tuple(slice(o, o + n) for o, n in zip(piece.origin, m.grid_shape, strict=True))
+        places = table.add(m.sources)
+        present = m.source >= 0
+        moved = m.source + places if isinstance(places, int) else np.asarray(places, np.int32)[np.maximum(m.source, 0)]
+        new = np.where(present, moved, m.source).astype(np.int32)
+        flat = positions(grid_shape, piece.origin, m.grid_shape) if m.inlined or piece.constant is not None else None
+        numbers = piece_encoding(piece) if encoding is not None else None
+        if flat is not None:
+            inlined.update({int(flat[k]): v for k, v in m.inlined.items()})
+            if piece.constant is not None and numbers is not None:
+                absent = new == MISSING
+                new[absent], numbers[absent] = INLINE, piece.constant
+                inlined.update(dict.fromkeys(flat[absent].tolist(), CONSTANT_BYTES))
+        source[where], offset[where] = new.reshape(m.grid_shape), m.offset.reshape(m.grid_shape)
+        length[where] = m.length.reshape(m.grid_shape)
+        if encoding is not None and numbers is not None:
+            encoding[where] = numbers.reshape(m.grid_shape)
+    column = None if encoding is None or not encoding.any() else encoding.reshape(-1)
+    return ChunkManifest(
+        grid_shape, tuple(table.sources), source.reshape(-1), offset.reshape(-1), length.reshape(-1), column, inlined
+    )
+
+
+def positions(grid_shape: Shape, origin: Shape, block: Shape) -> NDArray[np.int64]:
+    """Flat indices in the grid of the chunks of a block, in the block's C order."""
+    axes = [np.arange(o, o + n) for o, n in zip(origin, block, strict=True)]
+    if not axes:
+        return np.zeros(1, np.int64)
+    mesh = np.meshgrid(*axes, indexing="ij")
+    return np.ravel_multi_index([m.reshape(-1) for m in mesh], grid_shape).astype(np.int64)
+
+
+def new_axis(meta: ArrayMeta, name: str | None, length: int = 1) -> ArrayMeta | None:
+    """The metadata with a leading axis of chunk length 1; None when the codecs cannot take one more axis."""
+    if not isinstance(meta.grid, RegularGrid):
+        return None
+    encodings = []
+    for encoding in meta.encodings:
+        codecs = lifted(encoding.codecs)
+        cast = lifted(encoding.cast)
+        if codecs is None or cast is None:
+            return None
+        shape = None if encoding.chunk_shape is None else (1, *encoding.chunk_shape)
+        encodings.append(Encoding(codecs, shape, encoding.data_type, cast))
+    dims = (
+        None if meta.dimension_names is None and name is None else (name, *(meta.dimension_names or [None] * meta.ndim))
+    )
+    return replace(
+        meta,
+        shape=(length, *meta.shape),
+        grid=RegularGrid((1, *meta.grid.chunk_shape)),
+        encodings=tuple(encodings),
+        dimension_names=dims,
+    )
+
+
+def lifted(codecs: Sequence[CodecSpec]) -> tuple[CodecSpec, ...] | None:
+    """Codecs for arrays with one more leading axis of length 1. Byte codecs do not see the shape."""
+    result = []
+    for codec in codecs:
+        conf: dict[str, Any] = dict(codec.configuration)
+        if codec.name == "transpose":
+            order = conf.get("order")
+            if not isinstance(order, (list, tuple)):
+                return None
+            conf["order"] = [0, *(int(i) + 1 for i in order)]
+        elif codec.name == "byteatlas.crop":
+            conf = {"origin": [0, *conf["origin"]], "shape": [1, *conf["shape"]]}
+        elif codec.name == "sharding_indexed":
+            inner, index = lifted([CodecSpec(**_spec(c)) for c in conf["codecs"]]), conf.get("index_codecs")
+            if inner is None:
+                return None
+            conf |= {"chunk_shape": [1, *conf["chunk_shape"]], "codecs": [_doc(c) for c in inner]}
+            # The index has the shape (chunks per shard..., 2): a transposed index would need other orders.
+            if any((c.get("name") if isinstance(c, Mapping) else c) == "transpose" for c in index or ()):
+                return None
+        result.append(CodecSpec(codec.name, conf))
+    return tuple(result)
+
+
+def _spec(codec: Any) -> dict[str, Any]:
+    if isinstance(codec, str):
+        return {"name": codec}
+    return {"name": codec["name"], "configuration": codec.get("configuration", {})}
+
+
+def _doc(codec: CodecSpec) -> dict[str, Any]:
+    return (
+        {"name": codec.name, "configuration": dict(codec.configuration)}
+        if codec.configuration
+        else {"name": codec.name}
+    )
+
+
+def stacked(arrays: Sequence[VirtualArray]) -> VirtualArray | None:
+    """Arrays with equal metadata under a new leading axis; None when their codecs do not allow it."""
+    meta = new_axis(arrays[0].meta, None, len(arrays))
+    if meta is None:
+        return None
+    pieces = []
+    for i, array in enumerate(arrays):
+        m = array.manifest.load()
+        pieces.append(Piece((i,) + (0,) * len(m.grid_shape), replace(m, grid_shape=(1, *m.grid_shape))))
+    inner = pieces[0].manifest.grid_shape[1:]
+    return VirtualArray(meta, assemble((len(arrays), *inner), pieces))

@@ -1,0 +1,172 @@
+"""What is known before variables are looked at: the inputs, the dimensions, the variables that others refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from byteatlas.combine.coords import Coordinate, coordinate
+from byteatlas.combine.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
+from byteatlas.combine.order import Arranged, arrange, files_of
+from byteatlas.combine.times import TimeUnits
+from byteatlas.errors import BadRequest
+from byteatlas.manifest.model import VirtualArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dimension:
+    """One concatenated dimension.
+
+    Attributes:
+        arranged: runs of inputs along it.
+        lengths: the length of each run.
+        new: no variable of the files has it.
+    """
+
+    name: str
+    coordinate: Coordinate
+    arranged: Arranged
+    lengths: tuple[int, ...]
+    new: bool
+
+    @property
+    def single(self) -> bool:
+        """Each input has a run of its own."""
+        return len(self.lengths) == len(self.arranged.block_of)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Everything that the treatment of one variable may ask.
+
+    Attributes:
+        helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
+            dimensions: a new dimension is not added to them.
+        bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
+    """
+
+    inputs: Sequence[Input]
+    names: Sequence[str]
+    options: CombineOptions
+    read: ReadArray
+    dims: tuple[Dimension, ...]
+    helpers: frozenset[str]
+    bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
+
+
+def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> tuple[Context, list[Finding]]:
+    """Coordinate values and the order of inputs along each dimension."""
+    names = [i.name for i in inputs]
+    findings: list[Finding] = []
+    dims = []
+    for name in options.concat:
+        dim, found = dimension(name, inputs, names, options, read)
+        findings += found
+        if dim is not None:
+            dims.append(dim)
+    unsorted = [d.name for d in dims if d.coordinate.values is None]
+    if len(options.concat) > 1 and unsorted and not any(f.level == "conflict" for f in findings):
+        raise BadRequest(f"several dimensions need coordinate values for each; there are none for {unsorted}")
+    bounds = {
+        path: (d.coordinate.own_units, d.coordinate.time)
+        for d in dims
+        if d.coordinate.own_units and d.coordinate.time is not None
+        for path in bounds_of(d.coordinate, inputs)
+    }
+    return Context(inputs, names, options, read, tuple(dims), frozenset(helpers(inputs)), bounds), findings
+
+
+def dimension(
+    name: str, inputs: Sequence[Input], names: Sequence[str], options: CombineOptions, read: ReadArray
+) -> tuple[Dimension | None, list[Finding]]:
+    coord, findings = coordinate(name, inputs, options, read)
+    if any(f.level == "conflict" for f in findings):
+        return None, findings
+    sizes = [size_of(name, item) for item in inputs]
+    new = all(s is None for s in sizes)
+    if coord.values is None:
+        lengths = [1 if s is None else s for s in sizes]
+        arranged = Arranged(tuple(range(len(inputs))), (), "given")
+        return Dimension(name, coord, arranged, tuple(lengths), new), findings
+    wrong = [
+        i
+        for i, (size, v) in enumerate(zip(sizes, coord.values, strict=True))
+        if len(v) != (1 if size is None else size)
+    ]
+    if wrong:
+        i = wrong[0]
+        detail = f"{len(coord.values[i])} coordinate values from {coord.source}, but {name!r} has length {sizes[i]}"
+        return None, [*findings, Finding("conflict", "length", coord.path, tuple(names[i] for i in wrong), detail)]
+    arranged, odd = arrange(name, coord.values, names, options.order)
+    return Dimension(name, coord, arranged, tuple(len(b) for b in arranged.blocks), new), findings + odd
+
+
+def size_of(dim: str, item: Input) -> int | None:
+    """The length of a dimension in one input: of its coordinate variable, or the first variable that has it."""
+    own = item.arrays.get(dim)
+    for array in (own, *item.arrays.values()) if own is not None else item.arrays.values():
+        dims = array.meta.dimension_names
+        if dims is not None and dim in dims:
+            return array.meta.shape[dims.index(dim)]
+    return None
+
+
+def bounds_of(coord: Coordinate, inputs: Sequence[Input]) -> Iterable[str]:
+    """Paths of the bounds variables of a coordinate; they have its units without saying so."""
+    if coord.path is None or coord.path not in inputs[0].arrays:
+        return ()
+    parent = coord.path.rpartition("/")[0]
+    a = inputs[0].arrays[coord.path].meta.attributes
+    named = [v for k in ("bounds", "climatology") if isinstance(v := a.get(k), str)]
+    return [f"{parent}/{n}" if parent else n for n in named]
+
+
+REFERRING = ("coordinates", "bounds", "climatology", "grid_mapping")
+
+
+def helpers(inputs: Sequence[Input]) -> set[str]:
+    """Names of dimensions and of variables that others refer to, in the first input that has each variable."""
+    seen: set[str] = set()
+    found: set[str] = set()
+    previous: object = None
+    for item in inputs:
+        if item.arrays.keys() == previous:
+            continue
+        previous = item.arrays.keys()
+        for path, array in item.arrays.items():
+            if path not in seen:
+                seen.add(path)
+                found |= referred(array)
+    return found
+
+
+def referred(array: VirtualArray) -> set[str]:
+    found = {d for d in array.meta.dimension_names or () if d}
+    for name in REFERRING:
+        text = array.meta.attributes.get(name)
+        if isinstance(text, str):
+            found |= {word.rstrip(":") for word in text.split()}
+    return found
+
+
+def dimension_plan(dim: Dimension, names: Sequence[str]) -> DimensionPlan:
+    """A dimension as the plan shows it."""
+    coord = dim.coordinate
+    if coord.values is None:
+        blocks = tuple(BlockPlan(None, None, n, (name,)) for n, name in zip(dim.lengths, names, strict=True))
+    else:
+        files = files_of(dim.arranged, names)
+        blocks = tuple(
+            BlockPlan(scalar_json(b[0]) if len(b) else None, scalar_json(b[-1]) if len(b) else None, len(b), tuple(f))
+            for b, f in zip(dim.arranged.blocks, files, strict=True)
+        )
+    time = coord.time
+    return DimensionPlan(
+        dim.name,
+        coord.source,
+        dim.arranged.direction,
+        sum(dim.lengths),
+        blocks,
+        time.text if time else None,
+        time.calendar if time else None,
+    )

@@ -1,0 +1,105 @@
+"""Variables that must be the same in several files: are they?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.combine.model import CombineOptions, Finding, ReadArray
+from byteatlas.combine.packing import packing_of, unpacked
+from byteatlas.combine.same import same_encodings, same_scalar
+from byteatlas.combine.values import nbytes, read_all
+from byteatlas.manifest.model import ChunkManifest, VirtualArray
+
+
+def unequal(
+    path: str, arrays: Sequence[VirtualArray], names: Sequence[str], options: CombineOptions, read: ReadArray
+) -> list[Finding]:
+    """Conflicts for the arrays that do not hold the same values as the first one.
+
+    Same references need no look at the data, and neither do equal inline bytes. Other arrays are read when they are
+    small; when they are not, nobody knows, and that is a conflict too.
+    """
+    first = arrays[0]
+    if trusted(path, options) or all(same_references(a, first) for a in arrays[1:]):
+        return []
+    asked = [i for i, a in enumerate(arrays) if i and not same_references(a, first)]
+    odd = [i for i in asked if arrays[i].meta.shape != first.meta.shape]
+    if odd:
+        shapes = " / ".join(dict.fromkeys(str(arrays[i].meta.shape) for i in (0, *odd[:3])))
+        return [Finding("conflict", "shape", path, tuple(names[i] for i in odd), f"shape differs: {shapes}")]
+    if nbytes(first) > options.compare_below:
+        detail = f"{nbytes(first)} bytes in each file are too many to compare; trust this variable or raise the limit"
+        return [Finding("conflict", "values", path, tuple(names[i] for i in asked), detail)]
+    values = read_all([first, *(arrays[i] for i in asked)], read)
+    differing = [i for i, v in zip(asked, values[1:], strict=True) if not same_values(values[0], v, first, arrays[i])]
+    if not differing:
+        return []
+    detail = "values differ between files, and the variable has no concatenated dimension"
+    return [Finding("conflict", "values", path, tuple(names[i] for i in differing), detail)]
+
+
+def trusted(path: str, options: CombineOptions) -> bool:
+    return bool(options.trust) and ("*" in options.trust or path in options.trust)
+
+
+def same_references(a: VirtualArray, b: VirtualArray) -> bool:
+    """Whether two arrays are the same bytes read in the same way, as far as the references say."""
+    m, n = a.manifest, b.manifest
+    if m is n:
+        return same_reading(a, b)
+    if not isinstance(m, ChunkManifest) or not isinstance(n, ChunkManifest):
+        m, n = m.load(), n.load()
+    if m.inlined != n.inlined or len(m.source) != len(n.source):
+        return False
+    if len(m.source) == 1:
+        where = m.source[0]
+        return bool(where == n.source[0]) and (where < 0 or same_row(m, n)) and same_reading(a, b)
+    if not np.array_equal(m.source, n.source):
+        return False
+    stored = bool((m.source >= 0).any())
+    if stored and not (
+        m.sources == n.sources and np.array_equal(m.offset, n.offset) and np.array_equal(m.length, n.length)
+    ):
+        return False
+    return same_column(m.encoding, n.encoding) and same_reading(a, b)
+
+
+def same_column(x: NDArray[np.uint8] | None, y: NDArray[np.uint8] | None) -> bool:
+    """Equal columns; None stands for zeros."""
+    if x is None or y is None:
+        other = x if y is None else y
+        return other is None or not other.any()
+    return bool(np.array_equal(x, y))
+
+
+def same_reading(a: VirtualArray, b: VirtualArray) -> bool:
+    """Whether equal bytes give equal arrays."""
+    p, q = a.meta, b.meta
+    return p is q or (
+        p.grid == q.grid
+        and p.data_type == q.data_type
+        and same_encodings(p.encodings, q.encodings)
+        and same_scalar(p.fill_value, q.fill_value)
+        and p.shape == q.shape
+    )
+
+
+def same_row(m: ChunkManifest, n: ChunkManifest) -> bool:
+    """Whether the only chunk of both is the same bytes."""
+    return bool(
+        m.sources[m.source[0]] == n.sources[n.source[0]] and m.offset[0] == n.offset[0] and m.length[0] == n.length[0]
+    )
+
+
+def same_values(x: NDArray[Any], y: NDArray[Any], a: VirtualArray, b: VirtualArray) -> bool:
+    """Equal values; NaN equals NaN; packed differently, they are compared unpacked."""
+    if x.dtype.kind in "iuf" and y.dtype.kind in "iuf":
+        p, q = packing_of(a.meta), packing_of(b.meta)
+        if p != q:
+            x, y = unpacked(x, p), unpacked(y, q)
+    nan = x.dtype.kind in "fc" and y.dtype.kind in "fc"
+    return bool(np.array_equal(x, y, equal_nan=nan))

@@ -1,0 +1,69 @@
+"""The inputs of a combination, flattened and named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from byteatlas.combine.model import Input
+from byteatlas.errors import BadRequest
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.meta.model import GroupMeta
+
+
+def flatten(groups: Sequence[VirtualGroup], names: Sequence[str] | None) -> list[Input]:
+    """Inputs in the order given. Names default to the first file that a group refers to, made unique."""
+    if not groups:
+        raise BadRequest("nothing to combine")
+    if names is not None and len(names) != len(groups):
+        raise BadRequest(f"{len(groups)} inputs, but {len(names)} names")
+    result: list[Input] = []
+    seen: dict[str, int] = {}
+    for i, group in enumerate(groups):
+        arrays: Mapping[str, VirtualArray] = group.arrays
+        children: dict[str, VirtualGroup] = {}
+        if group.groups:
+            arrays = dict(group.arrays)
+            for path, node in group.walk():
+                if isinstance(node, VirtualGroup):
+                    children[path] = node
+                else:
+                    arrays[path] = node
+        name = names[i] if names is not None else first_url(arrays, i)
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        result.append(Input(f"{name}#{count + 1}" if count else name, group, arrays, children))
+    return result
+
+
+def first_url(arrays: Mapping[str, VirtualArray], index: int) -> str:
+    """The first file that is referred to, or the input's number."""
+    for array in arrays.values():
+        if array.manifest.sources:
+            return array.manifest.sources[0].url
+    return f"input {index + 1}"
+
+
+def unflatten(
+    arrays: Mapping[str, VirtualArray], metas: Mapping[str, GroupMeta], root: GroupMeta, zarr_format: int | None
+) -> VirtualGroup:
+    """A tree again, from paths. A group that has no metadata of its own gets empty metadata."""
+    own = {p: a for p, a in arrays.items() if "/" not in p}
+    below: dict[str, dict[str, VirtualArray]] = {}
+    below_metas: dict[str, dict[str, GroupMeta]] = {}
+    for path, array in arrays.items():
+        head, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(head, {})[rest] = array
+    for path, meta in metas.items():
+        head, slash, rest = path.partition("/")
+        below.setdefault(head, {})
+        if slash:
+            below_metas.setdefault(head, {})[rest] = meta
+    if zarr_format == 3:
+        root = replace(root, zarr_format=3)
+    groups = {
+        head: unflatten(children, below_metas.get(head, {}), metas.get(head, GroupMeta()), zarr_format)
+        for head, children in below.items()
+    }
+    return VirtualGroup(root, own, groups)

@@ -1,0 +1,226 @@
+"""What a combination is asked to do, and what its plan says. Values only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.types import JSON, Shape
+
+ReadArray: TypeAlias = Callable[[VirtualArray], NDArray[Any]]
+"""Gives all values of a virtual array (the engine's; combining never decodes by itself)."""
+
+OnConflict: TypeAlias = Literal["error", "drop-variable", "drop-file"]
+Duplicates: TypeAlias = Literal["error", "first", "last"]
+Order: TypeAlias = Literal["coordinate", "given"]
+Attributes: TypeAlias = Literal["common", "first"]
+
+
+@dataclass(frozen=True, slots=True)
+class FromVariable:
+    """Coordinate values are those of a variable; ``path`` None: the one that has the dimension's name.
+
+    ``decode``: times in the files' own units and calendars are brought to common ones.
+    """
+
+    path: str | None = None
+    decode: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FromAttribute:
+    """One value per file: an attribute of the root group, or of ``variable``."""
+
+    name: str
+    variable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FromName:
+    """One value per file, found in its name by a regular expression: its first group (or the group ``value``), else all
+    of the match. ``strptime`` reads that text as a date."""
+
+    pattern: re.Pattern[str]
+    strptime: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ByOrder:
+    """The files' order is the coordinate: 0, 1, 2..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One value per file, in the order of the files."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """One value (or a 1-D array of them) per file: ``function(index, name, group)``."""
+
+    function: Callable[[int, str, VirtualGroup], object]
+
+
+CoordinateSource: TypeAlias = FromVariable | FromAttribute | FromName | ByOrder | Values | Compute
+
+
+@dataclass(frozen=True, slots=True)
+class CombineOptions:
+    """What a user may choose about a combination.
+
+    Attributes:
+        concat: names of the dimensions along which files follow each other. One that no file has becomes a new
+            leading dimension of the data variables.
+        coords: where the coordinate values of a dimension come from; `FromVariable` unless said otherwise.
+        order: ``coordinate`` sorts files by their coordinate values and refuses overlaps; ``given`` keeps the order.
+        duplicates: what happens to files with the same coordinate values and the same variables.
+        on_conflict: ``error`` raises `Conflict`; the others leave out what is in conflict and say so in the plan.
+        attributes: ``common`` keeps the attributes that are equal in all files, ``first`` those of the first file.
+        reconcile: False refuses every difference that would need more than plain Zarr.
+        trust: variables without a concatenated dimension whose values are taken from the first file unchecked.
+            ``("*",)``: all of them.
+        compare_below: bytes; larger variables without a concatenated dimension count as equal only when their
+            references are the same, and are in conflict otherwise.
+        inline_below: bytes; the combined coordinate is stored in the map itself when it is not larger.
+        units, calendar: of the combined time coordinate, when they shall not be derived from the files.
+        stack: for new dimensions: the variables that get them; None = all but coordinates.
+    """
+
+    concat: tuple[str, ...] = ()
+    coords: Mapping[str, CoordinateSource] = field(default_factory=dict)
+    order: Order = "coordinate"
+    duplicates: Duplicates = "error"
+    on_conflict: OnConflict = "error"
+    attributes: Attributes = "common"
+    reconcile: bool = True
+    trust: tuple[str, ...] = ()
+    compare_below: int = 16 << 20
+    inline_below: int = 64 << 20
+    units: str | None = None
+    calendar: str | None = None
+    stack: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One of the things to combine. ``arrays`` and ``groups`` are flat: path -> node, without the root group."""
+
+    name: str
+    group: VirtualGroup
+    arrays: Mapping[str, VirtualArray]
+    groups: Mapping[str, VirtualGroup]
+
+
+Level: TypeAlias = Literal["conflict", "reconciled", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One difference between files.
+
+    Attributes:
+        level: ``conflict`` stops the combination, ``reconciled`` is handled when data are read, ``note`` needs nothing.
+        code: what differs: dtype, fill, packing, chunks, codecs, units, calendar, attributes, order, overlap...
+        variable: its path; None when it concerns whole files.
+        files: those that differ from the rest.
+        detail: a sentence with the values.
+    """
+
+    level: Level
+    code: str
+    variable: str | None
+    files: tuple[str, ...]
+    detail: str
+
+    def sentence(self, show: int = 3) -> str:
+        """One line, naming at most ``show`` files."""
+        what = f"variable {self.variable!r}: " if self.variable is not None else ""
+        more = f" and {len(self.files) - show} more" if len(self.files) > show else ""
+        where = f" ({', '.join(self.files[:show])}{more})" if self.files else ""
+        return f"{what}{self.detail}{where} [{self.code}]"
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionPlan:
+    """How files follow each other along one dimension.
+
+    Attributes:
+        source: where the coordinate values come from, in words.
+        blocks: for each run of coordinate values, in result order: the first and last value, their number, the files.
+        direction: ``ascending``, ``descending``, ``given`` (not checked) or ``single``.
+    """
+
+    name: str
+    source: str
+    direction: str
+    length: int
+    blocks: tuple[BlockPlan, ...]
+    units: str | None = None
+    calendar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlan:
+    """A run of coordinate values that one file (or several, with different variables or tiles) covers."""
+
+    first: JSON
+    last: JSON
+    count: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariablePlan:
+    """What becomes of one variable. ``action``: concatenated, stacked, once (equal in all files), inlined, dropped."""
+
+    path: str
+    action: str
+    dims: tuple[str | None, ...]
+    shape: Shape
+    dtype: str
+    chunks: str
+    encodings: int
+    plain: bool
+    references: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What combining would do. ``conflicts`` is empty when it can be done."""
+
+    inputs: tuple[str, ...]
+    dimensions: tuple[DimensionPlan, ...]
+    variables: tuple[VariablePlan, ...]
+    findings: tuple[Finding, ...]
+    dropped_files: tuple[str, ...] = ()
+    dropped_variables: tuple[str, ...] = ()
+
+    @property
+    def conflicts(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.level == "conflict")
+
+    @property
+    def ok(self) -> bool:
+        return not self.conflicts
+
+
+def scalar_json(value: object) -> JSON:
+    """A NumPy or Python scalar as JSON (dates as ISO text)."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def listed(names: Sequence[str], show: int = 3) -> str:
+    """Names for a message, shortened."""
+    return ", ".join(names[:show]) + (f" and {len(names) - show} more" if len(names) > show else "")

@@ -1,0 +1,193 @@
+"""CF times: units and calendars brought to common ones by exact arithmetic (CF conventions 1.11, section 4.4).
+
+A time is ``reference + value * unit``. Going from one pair of units to another is ``value * a + b`` with rational
+``a`` and ``b``, which are computed exactly; integers stay integers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NANOSECONDS = {
+    "nanosecond": 1,
+    "microsecond": 1_000,
+    "millisecond": 1_000_000,
+    "second": 1_000_000_000,
+    "minute": 60_000_000_000,
+    "hour": 3_600_000_000_000,
+    "day": 86_400_000_000_000,
+}
+# UDUNITS spellings.
+ALIASES = {
+    "s": "second", "sec": "second", "secs": "second", "min": "minute", "mins": "minute", "h": "hour", "hr": "hour",
+    "hrs": "hour", "d": "day", "ms": "millisecond", "msec": "millisecond", "msecs": "millisecond",
+    "millisec": "millisecond", "us": "microsecond", "microsec": "microsecond", "ns": "nanosecond",
+}  # fmt: skip
+CALENDARS = {
+    "gregorian": "standard",
+    "standard": "standard",
+    "proleptic_gregorian": "proleptic_gregorian",
+    "noleap": "noleap",
+    "365_day": "noleap",
+    "all_leap": "all_leap",
+    "366_day": "all_leap",
+    "360_day": "360_day",
+    "julian": "julian",
+}
+CUMULATIVE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+UNITS = re.compile(r"^\s*([a-zA-Z]+?)(s?)\s+since\s+(.+?)\s*$", re.IGNORECASE)
+DATE = re.compile(
+    r"^(\d{1,5})-(\d{1,2})(?:-(\d{1,2}))?(?:[T\s]+(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?)?"
+    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUnits:
+    """Units of a time: nanoseconds per step, and the reference in nanoseconds on its calendar's own day count."""
+
+    text: str
+    calendar: str
+    unit: int
+    reference: int
+
+
+def parse_units(text: object, calendar: object = None) -> TimeUnits | None:
+    """The units of a time coordinate, or None when this is not one, or one whose steps vary (months, years)."""
+    if not isinstance(text, str) or (match := UNITS.match(text)) is None:
+        return None
+    name = CALENDARS.get(str(calendar).lower()) if calendar is not None else "standard"
+    word = match[1].lower()
+    word = ALIASES.get(word + match[2].lower(), ALIASES.get(word, word))
+    date = DATE.match(match[3])
+    if name is None or word not in NANOSECONDS or date is None:
+        return None
+    reference = reference_ns(date, name)
+    return None if reference is None else TimeUnits(text, name, NANOSECONDS[word], reference)
+
+
+def is_time(text: object) -> bool:
+    """Whether units look like those of a time, readable or not."""
+    return isinstance(text, str) and UNITS.match(text) is not None
+
+
+def reference_ns(date: re.Match[str], calendar: str) -> int | None:
+    """Nanoseconds of a matched date on a calendar's day count."""
+    year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)
+    hour, minute, second = (int(date[i] or 0) for i in (4, 5, 6))
+    if not 1 <= month <= 12 or not 1 <= day <= 31 or hour > 24 or minute > 59 or second > 60:
+        return None
+    fraction = int((date[7] or "0")[:9].ljust(9, "0"))
+    seconds = (day_number(calendar, year, month, day) * 24 + hour) * 3600 + minute * 60 + second
+    return (seconds - zone_seconds(date[8])) * 1_000_000_000 + fraction
+
+
+def zone_seconds(zone: str | None) -> int:
+    if zone is None or zone[0] not in "+-":
+        return 0
+    digits = zone[1:].replace(":", "")
+    hours, minutes = (int(digits), 0) if len(digits) <= 2 else (int(digits[:-2]), int(digits[-2:]))
+    return (-1 if zone[0] == "-" else 1) * (hours * 3600 + minutes * 60)
+
+
+def day_number(calendar: str, year: int, month: int, day: int) -> int:
+    """Days since some day long ago, by the calendar's own rules.
+
+    >>> day_number("standard", 1582, 10, 15) - day_number("standard", 1582, 10, 4)
+    1
+    >>> day_number("noleap", 2001, 1, 1) - day_number("noleap", 2000, 1, 1)
+    365
+    """
+    match calendar:
+        case "360_day":
+            return year * 360 + (month - 1) * 30 + day - 1
+        case "noleap":
+            return year * 365 + CUMULATIVE[month - 1] + day - 1
+        case "all_leap":
+            return year * 366 + CUMULATIVE[month - 1] + (month > 2) + day - 1
+        case "julian":
+            return julian_day(year, month, day, gregorian=False)
+        case "standard":
+            return julian_day(year, month, day, gregorian=(year, month, day) >= (1582, 10, 15))
+        case _:
+            return julian_day(year, month, day, gregorian=True)
+
+
+def julian_day(year: int, month: int, day: int, *, gregorian: bool) -> int:
+    """The Julian day number (Fliegel and Van Flandern's integer form, with floor division)."""
+    a = (14 - month) // 12
+    y, m = year + 4800 - a, month + 12 * a - 3
+    leap = y // 4 - y // 100 + y // 400 - 32045 if gregorian else y // 4 - 32083
+    return day + (153 * m + 2) // 5 + 365 * y + leap
+
+
+CHANGE_NS = julian_day(1582, 10, 15, gregorian=True) * NANOSECONDS["day"]
+"""From here on the standard and the proleptic Gregorian calendar are the same, day numbers included."""
+
+
+def conversion(source: TimeUnits, target: TimeUnits) -> tuple[Fraction, Fraction]:
+    """(a, b) such that ``value * a + b`` is the same time in the target's units."""
+    return Fraction(source.unit, target.unit), Fraction(source.reference - target.reference, target.unit)
+
+
+def same_calendar(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) -> str | None:
+    """The common calendar, or None. Standard and proleptic Gregorian agree for dates after the reform of 1582."""
+    names = {u.calendar for u in units}
+    if len(names) == 1:
+        return units[0].calendar
+    if names != {"standard", "proleptic_gregorian"}:
+        return None
+    for u, v in zip(units, values, strict=True):
+        if u.reference < CHANGE_NS or (v.size and u.reference + float(np.nanmin(v)) * u.unit < CHANGE_NS):
+            return None
+    return "standard"
+
+
+def common_units(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) -> TimeUnits:
+    """Units in which all values are exact: the first file's, or finer ones where integers need it."""
+    first = units[0]
+    if not all(v.dtype.kind in "iu" for v in values):
+        return first
+    distinct = {(u.unit, u.reference): u for u in units}.values()
+    for word, unit in sorted(NANOSECONDS.items(), key=lambda item: -item[1]):
+        if unit > first.unit:
+            continue
+        target = first if unit == first.unit else respelled(first, word, unit)
+        if all(is_whole(conversion(u, target)) for u in distinct):
+            return target
+    return first
+
+
+def respelled(units: TimeUnits, word: str, unit: int) -> TimeUnits:
+    """The same reference with another unit."""
+    match = UNITS.match(units.text)
+    text = f"{word}s since {match[3]}" if match else units.text
+    return TimeUnits(text, units.calendar, unit, units.reference)
+
+
+def is_whole(pair: Iterable[Fraction]) -> bool:
+    return all(f.denominator == 1 for f in pair)
+
+
+def convert(values: NDArray[Any], source: TimeUnits, target: TimeUnits) -> NDArray[Any] | None:
+    """``values`` in the target's units: int64 where that is exact, else float64; None when integers overflow."""
+    a, b = conversion(source, target)
+    if values.dtype.kind in "iu":
+        if is_whole((a, b)):
+            ends = [int(values.min()), int(values.max())] if values.size else []
+            if any(abs(v * int(a)) >= 2**63 or abs(v * int(a) + int(b)) >= 2**63 for v in ends):
+                return None
+            return values.astype(np.int64) * np.int64(int(a)) + np.int64(int(b))
+        values = values.astype(np.float64)
+    result: NDArray[Any] = values.astype(np.float64)
+    if a != 1:
+        result = result * float(a) if a.denominator == 1 else result * a.numerator / a.denominator
+    return result + float(b) if b else result
