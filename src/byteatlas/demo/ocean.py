@@ -54,7 +54,7 @@ class Ocean:
         north = _sigmoid(bent / 6)
         peak = np.cos(2 * np.pi * (day - 235) / 365.25)
         season = peak * (5.2 * north * _bump(bent, 42, 17) - 3.2 * (1 - north) * _bump(bent, -38, 17))
-        warm = -2.4 + 31.2 * np.exp(-((np.abs(bent - 3 - 2 * peak) / 41.5) ** 2.7))
+        warm = -2.4 + 31.2 * np.exp(-((np.abs(bent - 3 - 2 * peak) / 47) ** 3))
         for east, at, kelvin, wide, high in WARM:
             away = (x - east + 180) % 360 - 180
             warm += kelvin * np.exp(-((away / wide) ** 2) - ((bent - at) / high) ** 2)
@@ -67,7 +67,7 @@ class Ocean:
         swing = np.cos(2 * np.pi * (day - 205) / 365.25) * np.sign(y) * 15 * (1 - np.cos(np.radians(y))) * 1.6
         weather = 4.5 * self._noise(3, 5, day / 6, drift=day * 4) * np.abs(np.sin(np.radians(y)))
         ice = -26 * _sigmoid((np.abs(y) - 71) / 4)
-        return np.where(self.land, sst - 3 + swing + ice, sst - 0.8) + weather + 273.15
+        return np.asarray(np.where(self.land, sst - 3 + swing + ice, sst - 0.8) + weather + 273.15)
 
     def wind(self, day: float) -> tuple[Field, Field]:
         """Wind at ten metres, eastward and northward, metres per second: belts, and highs and lows that drift east."""
