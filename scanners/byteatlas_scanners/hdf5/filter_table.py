@@ -66,8 +66,6 @@ def _fletcher32(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     return [CodecSpec("numcodecs.fletcher32")]
 
 
-_NN_CHECKED, _RAW = 32, 128
-
 
 def _szip(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     if len(item.values) < 4:
@@ -75,9 +73,8 @@ def _szip(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     mask, block, bits, line = item.values[:4]
     if not 1 <= bits <= 64 or not 2 <= block <= 32 or block % 2 or not block <= line <= 4096:
         raise _bad(item, "values that szip does not know")
-    # The stream is always raw; the low bits that matter are those that libhdf5 hands to its decoder.
     configuration: dict[str, JSON] = {
-        "options_mask": mask | _RAW, "pixels_per_block": block, "bits_per_pixel": bits, "pixels_per_scanline": line,
+        "options_mask": mask, "pixels_per_block": block, "bits_per_pixel": bits, "pixels_per_scanline": line,
         "header": True,
     }  # fmt: skip
     return [CodecSpec("numcodecs.imagecodecs_szip", configuration)]
