@@ -5,14 +5,27 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
 
-from byteatlas.errors import Unsupported
+from numpy.typing import NDArray
+
+from byteatlas.array import Array, Node, ReadOptions, open_node
+from byteatlas.array.options import DEFAULT
+from byteatlas.array.stored import open_store
+from byteatlas.combine import CombineOptions, Plan
+from byteatlas.combine import combine as combine_groups
+from byteatlas.combine import plan_combine as plan_groups
+from byteatlas.combine.model import ReadArray
+from byteatlas.errors import BadRequest, Unsupported
+from byteatlas.io.kind import METADATA_NAMES, kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
-from byteatlas.manifest.model import ReportItem, VirtualGroup
+from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.options import Format, WriteOptions
+from byteatlas.manifest.references import read_references, write_references
 from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import Progress, scan_source
 from byteatlas.scan.plugins import installed
@@ -65,6 +78,151 @@ def scan(
     )
     _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
     return found
+
+
+def load(
+    target: Target | VirtualNode,
+    *,
+    storage_options: Mapping[str, JSON] | None = None,
+    options: ScanOptions | None = None,
+) -> VirtualNode:
+    """A reference map or an archive as virtual arrays: where the bytes lie, not their values.
+
+    Raises `BadRequest` for a native Zarr store, which has nothing virtual.
+    """
+    if isinstance(target, (VirtualArray, VirtualGroup)):
+        return target
+    url = os.fspath(target)
+    match kind_of(url, storage_options):
+        case "json" | "parquet":
+            return read_references(url, storage_options=storage_options)
+        case "archive":
+            return scan(url, on_refusal="warn", storage_options=storage_options, options=options)
+        case "zarr":
+            raise BadRequest(f"{url} is a Zarr store; a reference map or an archive file was expected")
+
+
+def write(
+    node: VirtualNode,
+    target: Target,
+    *,
+    format: Format | None = None,
+    options: WriteOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+) -> None:
+    """Write virtual arrays as a reference map: Kerchunk's JSON or Parquet, by the target's suffix.
+
+    What Zarr v2 can express is written so that every reader of such maps understands it. The rest is written as
+    Zarr v3 with codec names of ours, so that other readers fail on those arrays instead of reading wrong values.
+    An interrupted write leaves an older map as it was.
+    """
+    write_references(node, target, format, options=options, storage_options=storage_options)
+
+
+def open(
+    target: Target | VirtualNode | Mapping[str, bytes],
+    *,
+    path: str = "",
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    options: ReadOptions = DEFAULT,
+) -> Node:
+    """Open a reference map, a Zarr store, virtual arrays or an archive file for reading.
+
+    Args:
+        target: a path or URL of any of these; a `VirtualGroup` or `VirtualArray`; a mapping of Zarr keys to bytes.
+        path: open this member instead of the root.
+        policy: which files the references may lead to; by default a map from the network leads to no local file.
+
+    Returns: a `Group` or an `Array`.
+    """
+    if isinstance(target, (VirtualArray, VirtualGroup)):
+        return open_node(target, SourcePool(storage_options, policy), path=path, options=options)
+    if isinstance(target, Mapping):
+        return open_store(target, path, options=options)
+    url = os.fspath(target)
+    if kind_of(url, storage_options) == "zarr":
+        return open_store(_root_of(url), path, storage_options=storage_options, options=options)
+    policy = policy or Policy(local=local_path(url) is not None)
+    pool = SourcePool(storage_options, policy)
+    return open_node(load(url, storage_options=storage_options), pool, path=path, options=options)
+
+
+def _root_of(url: str) -> str:
+    """A metadata document's URL stands for the node that it describes."""
+    head, _, last = url.rstrip("/").rpartition("/")
+    return head or "." if last in METADATA_NAMES else url
+
+
+def combine(
+    inputs: Sequence[Target | VirtualGroup],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    **more: Any,
+) -> VirtualGroup:
+    """Combine many files' virtual arrays into one tree.
+
+    Args:
+        inputs: reference maps or archives by path or URL, or `VirtualGroup` objects.
+        concat: the dimension (or dimensions) along which the files follow each other.
+        options: everything else; single options may be given by name instead (see `CombineOptions`).
+
+    Raises `Conflict` with a sentence for each difference that cannot be reconciled, with the files and their values.
+    """
+    groups, names = _inputs(inputs, storage_options)
+    chosen = _chosen(concat, options, more)
+    return combine_groups(groups, chosen, read=_reader(storage_options), names=names)
+
+
+def plan_combine(
+    inputs: Sequence[Target | VirtualGroup],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    **more: Any,
+) -> Plan:
+    """What `combine` would do with these inputs, and every difference it finds; nothing is combined."""
+    groups, names = _inputs(inputs, storage_options)
+    return plan_groups(groups, _chosen(concat, options, more), read=_reader(storage_options), names=names)
+
+
+def _chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Mapping[str, Any]) -> CombineOptions:
+    dims = (concat,) if isinstance(concat, str) else tuple(concat)
+    try:
+        changed = replace(options or CombineOptions(), **more)
+    except TypeError as error:
+        raise BadRequest(f"combine: {error}") from error
+    return replace(changed, concat=dims) if dims else changed
+
+
+def _inputs(
+    inputs: Sequence[Target | VirtualGroup], storage_options: Mapping[str, JSON] | None
+) -> tuple[list[VirtualGroup], list[str]]:
+    groups, names = [], []
+    for i, item in enumerate(inputs):
+        node = load(item, storage_options=storage_options)
+        name = f"input {i}" if isinstance(item, VirtualGroup) else os.fspath(item)
+        if isinstance(node, VirtualArray):
+            raise BadRequest(f"{name} is a single array; only groups can be combined")
+        groups.append(node)
+        names.append(name)
+    return groups, names
+
+
+def _reader(storage_options: Mapping[str, JSON] | None) -> ReadArray:
+    pool = SourcePool(storage_options)
+
+    def read(array: VirtualArray) -> NDArray[Any]:
+        opened = open_node(array, pool)
+        if not isinstance(opened, Array):
+            raise BadRequest("not an array")
+        values: NDArray[Any] = opened[...]
+        return values
+
+    return read
 
 
 def _tell(url: str, refused: list[ReportItem], on_refusal: OnRefusal) -> None:
