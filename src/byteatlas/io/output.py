@@ -1,0 +1,145 @@
+"""Writing files so that an interrupted write leaves what was there before: a temporary name, then a rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from byteatlas.errors import FetchFailed
+from byteatlas.io.local import local_path
+from byteatlas.io.open import StorageOptions
+from byteatlas.types import JSON, Buffer
+
+
+class Sink(Protocol):
+    """Something that bytes are written to, front to back."""
+
+    def write(self, data: Buffer, /) -> Any: ...
+
+
+class Folder(Protocol):
+    """Something that named files are put into."""
+
+    def put(self, name: str, data: Buffer) -> None:
+        """Write one file; ``name`` may hold slashes."""
+        ...
+
+
+@contextmanager
+def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Iterator[Sink]:
+    """A file to be written; it appears under its name only when the block ends without an error.
+
+    Raises:
+        FetchFailed: it cannot be written.
+    """
+    path = local_path(url)
+    if path is None:
+        with _remote_file(url, storage_options) as stream:
+            yield stream
+        return
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.part")
+    try:
+        stream = draft.open("xb")
+    except OSError as error:
+        raise FetchFailed(url, error.strerror or str(error)) from error
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise FetchFailed(url, error.strerror or str(error)) from error
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _remote_file(url: str, storage_options: Mapping[str, JSON] | None) -> Iterator[IO[bytes]]:
+    from fsspec.core import url_to_fs
+
+    options = StorageOptions.of(storage_options).for_url(url)
+    try:
+        system, path = url_to_fs(url, **options)
+        stream = system.open(path, "wb", autocommit=False)
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise FetchFailed(url, f"cannot be written: {error}") from error
+    try:
+        yield stream
+        stream.close()
+        stream.commit()
+    except BaseException:
+        stream.closed = True
+        with suppress(OSError, NotImplementedError):  # nothing was committed: nothing is left under the name
+            stream.discard()
+        raise
+
+
+class _LocalFolder:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, name: str, data: Buffer) -> None:
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+class _RemoteFolder:
+    def __init__(self, system: Any, root: str) -> None:
+        self._system, self._root = system, root.rstrip("/")
+
+    def put(self, name: str, data: Buffer) -> None:
+        path = f"{self._root}/{name}"
+        self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+        self._system.pipe_file(path, bytes(data))
+
+
+@contextmanager
+def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> Iterator[Folder]:
+    """A folder to be filled; locally it replaces what has its name when the block ends without an error.
+
+    Object stores have no renames: there the files are put one by one, the caller's last one makes the map whole.
+    """
+    path = local_path(url)
+    if path is None:
+        from fsspec.core import url_to_fs
+
+        try:
+            system, root = url_to_fs(url, **StorageOptions.of(storage_options).for_url(url))
+            yield _RemoteFolder(system, root)
+        except (OSError, NotImplementedError) as error:
+            raise FetchFailed(url, f"cannot be written: {error}") from error
+        return
+    target = Path(path.rstrip("/"))
+    mark = uuid.uuid4().hex[:12]
+    draft = target.with_name(f".{target.name}.{mark}.part")
+    old = target.with_name(f".{target.name}.{mark}.old")
+    try:
+        draft.mkdir()
+        yield _LocalFolder(draft)
+        if target.is_dir():
+            target.rename(old)
+        try:
+            draft.rename(target)
+        except OSError:
+            if old.is_dir():
+                old.rename(target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(error, FetchFailed):
+            raise
+        raise FetchFailed(url, error.strerror or str(error)) from error
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise

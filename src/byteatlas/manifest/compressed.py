@@ -1,0 +1,105 @@
+"""Compressed JSON maps, known by their first bytes when read and by their suffix when written."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from byteatlas.errors import InvalidMetadata
+from byteatlas.io.memory import MemorySource
+from byteatlas.io.output import Sink
+from byteatlas.io.source import Source
+from byteatlas.types import ByteRange
+
+MOST_EXPANDED = 16 << 30
+_RATIO = 2000
+"""Text that expands further than this is taken for a bomb (1 MiB of it is always allowed)."""
+
+
+class _Zstd:
+    """zstd frames through Arrow, with the interface of the standard library's decompressors."""
+
+    @staticmethod
+    def open(data: bytes) -> Any:
+        import pyarrow as pa
+
+        return pa.CompressedInputStream(pa.BufferReader(data), "zstd")
+
+
+def _gzip(data: bytes) -> Any:
+    import io
+
+    return gzip.GzipFile(fileobj=io.BytesIO(data))
+
+
+def _bz2(data: bytes) -> Any:
+    import io
+
+    return bz2.BZ2File(io.BytesIO(data))
+
+
+def _xz(data: bytes) -> Any:
+    import io
+
+    return lzma.LZMAFile(io.BytesIO(data))
+
+
+MAGIC: Mapping[bytes, Callable[[bytes], Any]] = {
+    b"\x1f\x8b": _gzip,
+    b"\x28\xb5\x2f\xfd": _Zstd.open,
+    b"BZh": _bz2,
+    b"\xfd7zXZ\x00": _xz,
+}
+
+
+def decompressed(source: Source, where: str) -> Source:
+    """The source itself, or its text when it is compressed.
+
+    Raises:
+        InvalidMetadata: a damaged stream, or one that expands beyond all measure.
+    """
+    size = source.size()
+    head = bytes(source.read([ByteRange(0, min(size, 8))])[0]) if size else b""
+    opener = next((f for magic, f in MAGIC.items() if head.startswith(magic)), None)
+    if opener is None:
+        return source
+    most = min(MOST_EXPANDED, max(1 << 20, _RATIO * size))
+    out = bytearray()
+    try:
+        stream = opener(bytes(source.read_all()))
+        while piece := stream.read(1 << 20):
+            out += piece
+            if len(out) > most:
+                raise InvalidMetadata(where, f"expands to more than {most} bytes")
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+        raise InvalidMetadata(where, f"a damaged compressed stream ({error})") from error
+    return MemorySource(out, where)
+
+
+@contextmanager
+def compressing(sink: Sink, url: str) -> Iterator[Sink]:
+    """A sink that compresses as the URL's suffix says."""
+    suffix = url.rpartition(".")[2].lower()
+    stream: Any
+    raw: Any = sink
+    match suffix:
+        case "gz" | "gzip":
+            stream = gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0)
+        case "bz2":
+            stream = bz2.BZ2File(raw, "wb")
+        case "xz":
+            stream = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed below, behind the block
+        case "zst" | "zstd":
+            import pyarrow as pa
+
+            stream = pa.CompressedOutputStream(pa.PythonFile(raw, "w"), "zstd")
+        case _:
+            yield sink
+            return
+    yield stream
+    stream.close()

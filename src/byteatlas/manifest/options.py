@@ -1,0 +1,87 @@
+"""How maps are read and written."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from byteatlas.io.local import local_path
+from byteatlas.io.policy import join
+
+Format: TypeAlias = Literal["json", "json-v0", "parquet"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a map is read.
+
+    Attributes:
+        base: URL of the map itself: relative source URLs are taken from its folder. None = leave them as they are.
+        target: the source meant by ``[null, offset, length]``.
+        rename: changes each source URL after it was made absolute.
+        most_generated: more references than this from ``gen`` are refused.
+        parts: Parquet part files that are kept in memory.
+    """
+
+    base: str | None = None
+    target: str | None = None
+    rename: Callable[[str], str] | None = None
+    most_generated: int = 5_000_000
+    parts: int = 16
+
+    def absolute(self, url: str, where: str) -> str:
+        """A source URL as it is meant."""
+        found = url if self.base is None else join(self.base, url)
+        return found if self.rename is None else self.rename(found)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How a map is written.
+
+    Attributes:
+        record_size: rows of a Parquet part file.
+        relative: write source URLs relative to the map where they share its folder's root.
+        sources: also write the table of sources with sizes and stamps.
+        templates: JSON: write URL templates and generated references where that makes the map smaller.
+            block: JSON: chunks that are turned into text at once.
+        base: URL of the map itself (filled in by `write_references`).
+    """
+
+    record_size: int = 100_000
+    relative: bool = False
+    sources: bool = True
+    templates: bool = False
+    block: int = 1 << 14
+    base: str | None = None
+
+    def shown(self, url: str) -> str:
+        """A source URL as it is written into the map."""
+        return relative_to(self.base, url) if self.relative and self.base is not None else url
+
+
+def relative_to(base: str, url: str) -> str:
+    """The URL relative to the folder of ``base``; as it is when the two have nothing in common.
+
+    >>> relative_to("/maps/a.json", "/data/x.nc"), relative_to("/maps/a.json", "s3://b/x.nc")
+    ('../data/x.nc', 's3://b/x.nc')
+    """
+    here, there = split_root(base), split_root(url)
+    if here is None or there is None or here[0] != there[0]:
+        return url
+    folder = posixpath.dirname(here[1])
+    return posixpath.relpath(there[1], folder or "/")
+
+
+def split_root(url: str) -> tuple[str, str] | None:
+    """What a URL's path hangs on (protocol and host), and the absolute path; None when there is no such path."""
+    path = local_path(url)
+    if path is not None:
+        return ("", path) if path.startswith("/") else None
+    protocol, mark, rest = url.partition("://")
+    if not mark or "::" in url:
+        return None
+    host, slash, path = rest.partition("/")
+    return (f"{protocol}://{host}", slash + path) if slash else None

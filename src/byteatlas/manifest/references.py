@@ -1,0 +1,131 @@
+"""Reference maps of every form: which one it is, read it, write it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from byteatlas.errors import BadRequest, InvalidMetadata
+from byteatlas.io.local import LocalSource, local_path
+from byteatlas.io.memory import MemorySource
+from byteatlas.io.open import open_source
+from byteatlas.io.output import new_file, new_folder
+from byteatlas.io.source import Source
+from byteatlas.manifest.compressed import compressing, decompressed
+from byteatlas.manifest.json_read import read_json
+from byteatlas.manifest.json_write import write_json
+from byteatlas.manifest.model import VirtualNode
+from byteatlas.manifest.options import Format, ReadOptions, WriteOptions
+from byteatlas.types import JSON, Buffer
+
+PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
+
+
+def absolute(url: str) -> str:
+    """A map's own URL, with local paths made absolute, so that relative sources do not depend on the working folder."""
+    path = local_path(url)
+    return url if path is None else str(Path(path).absolute())
+
+
+def read_references(
+    target: str | os.PathLike[str] | Buffer | Mapping[str, Any],
+    *,
+    storage_options: Mapping[str, JSON] | None = None,
+    options: ReadOptions | None = None,
+) -> VirtualNode:
+    """A reference map (kerchunk JSON, plain or compressed, or a Parquet folder) as a tree of virtual arrays, lazily.
+
+    Args:
+        target: a path or URL; the text itself; or the references as a dict.
+
+    Raises:
+        InvalidMetadata: it is not a reference map; the message says where.
+        FetchFailed: it is not there.
+    """
+    options = options or ReadOptions()
+    match target:
+        case bytes() | bytearray() | memoryview():
+            return _read_text(MemorySource(target, "map"), "map", options)
+        case Mapping():
+            return _read_text(MemorySource(_as_text(target), "map"), "map", options)
+    url = absolute(os.fspath(target)).rstrip("/")
+    if options.base is None:
+        options = replace(options, base=url)
+    if is_parquet_map(url):
+        from byteatlas.manifest.parquet_read import read_parquet
+
+        return read_parquet(lambda name: open_source(f"{url}/{name}", storage_options), url, options)
+    return _read_text(open_source(url, storage_options), url, options)
+
+
+def is_parquet_map(url: str) -> bool:
+    """Whether a URL is (to be) a Parquet map: a folder, or anything named like one."""
+    path = local_path(url)
+    if path is not None and Path(path).exists():
+        return Path(path).is_dir()
+    return url.endswith(PARQUET_SUFFIXES)
+
+
+def _as_text(references: Mapping[str, Any]) -> bytes:
+    def plain(value: object) -> JSON:
+        if isinstance(value, bytes):
+            from byteatlas.manifest.json_write import inline_text
+
+            return inline_text(value)
+        if hasattr(value, "item"):
+            return value.item()
+        raise InvalidMetadata("map", f"not a reference: {value!r}"[:200])
+
+    try:
+        return json.dumps(dict(references), default=plain, separators=(",", ":")).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidMetadata("map", str(error)) from error
+
+
+def _read_text(source: Source, where: str, options: ReadOptions) -> VirtualNode:
+    plain = decompressed(source, where)
+    if not isinstance(plain, (LocalSource, MemorySource)):
+        plain = MemorySource(plain.read_all(), where)
+    return read_json(plain, where, options)
+
+
+def format_of(url: str) -> Format:
+    """The form that a target's suffix stands for."""
+    return "parquet" if url.rstrip("/").endswith(PARQUET_SUFFIXES) else "json"
+
+
+def write_references(
+    node: VirtualNode,
+    target: str | os.PathLike[str],
+    format: Format | None = None,
+    *,
+    options: WriteOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+) -> None:
+    """Write a tree as a reference map. An interrupted write leaves what was there before.
+
+    Args:
+        target: a file for JSON (a suffix ``.gz``, ``.zst``, ``.bz2`` or ``.xz`` compresses it), a folder for Parquet.
+        format: None = by the target's suffix.
+
+    Raises:
+        Unsupported: an array that the form cannot express; the message names it.
+        FetchFailed: the target cannot be written.
+    """
+    url = absolute(os.fspath(target)).rstrip("/")
+    options = replace(options or WriteOptions(), base=url)
+    match format or format_of(url):
+        case "parquet":
+            from byteatlas.manifest.parquet_write import write_parquet
+
+            with new_folder(url, storage_options) as folder:
+                write_parquet(node, folder, options)
+        case "json" | "json-v0" as form:
+            with new_file(url, storage_options) as sink, compressing(sink, url) as text:
+                write_json(node, text, options, version=1 if form == "json" else 0)
+        case other:
+            raise BadRequest(f"unknown format {other!r}; known: json, json-v0, parquet")

@@ -1,0 +1,252 @@
+"""Metadata documents by key (``x/.zarray``, ``x/zarr.json``) to a tree of virtual arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.table import WithEncoding
+from byteatlas.meta import v2, v3
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
+from byteatlas.types import JSON
+
+DOCUMENTS = (".zarray", ".zattrs", ".zgroup", "zarr.json")
+"""The last parts of the keys that hold metadata."""
+MOST_LEVELS = 64
+
+Attach = Callable[[str, ArrayMeta], Manifest]
+"""Gives the manifest of the array at a path."""
+
+
+def is_document(key: str) -> bool:
+    """Whether a key holds metadata rather than a chunk.
+
+    >>> is_document("g/x/.zarray"), is_document("x/0.0")
+    (True, False)
+    """
+    return key.rpartition("/")[2] in DOCUMENTS
+
+
+class LazyArrays(Mapping[str, VirtualArray]):
+    """The arrays of one group; an array's metadata is parsed when it is asked for."""
+
+    __slots__ = ("_built", "_make", "_paths")
+
+    def __init__(self, paths: Mapping[str, str], make: Callable[[str], VirtualArray]) -> None:
+        self._paths, self._make = paths, make
+        self._built: dict[str, VirtualArray] = {}
+
+    def __getitem__(self, name: str) -> VirtualArray:
+        if name not in self._built:
+            self._built[name] = self._make(self._paths[name])
+        return self._built[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+@dataclass(slots=True)
+class _Branch:
+    arrays: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+
+
+class Hierarchy:
+    """What nodes the documents describe.
+
+    Args:
+        documents: parsed metadata by key.
+        where: what the map is called in errors.
+    """
+
+    def __init__(self, documents: Mapping[str, JSON], where: str) -> None:
+        self.documents, self.where = documents, where
+        self.arrays: list[str] = []
+        self._branches: dict[str, _Branch] = {"": _Branch()}
+        for path in dict.fromkeys(_parent(key) for key in documents if is_document(key)):
+            self._place(path)
+        for path in self.arrays:
+            self._check_parents(path)
+
+    def _key(self, path: str, name: str) -> str:
+        return f"{path}/{name}" if path else name
+
+    def _is_array(self, path: str) -> bool:
+        if self._key(path, ".zarray") in self.documents:
+            return True
+        doc = self.documents.get(self._key(path, "zarr.json"))
+        return isinstance(doc, Mapping) and doc.get("node_type") == "array"
+
+    def _place(self, path: str) -> None:
+        parts = path.split("/") if path else []
+        if len(parts) > MOST_LEVELS:
+            raise InvalidMetadata(self.where, f"{path[:80]!r}... has more than {MOST_LEVELS} levels")
+        if any(p in ("", ".", "..") for p in parts):
+            raise InvalidMetadata(self.where, f"{path!r} is not a node path")
+        array = self._is_array(path)
+        if array:
+            self.arrays.append(path)
+        elif not any(self._key(path, n) in self.documents for n in (".zgroup", "zarr.json")) and path:
+            return  # attributes without a node
+        at = ""
+        for depth, name in enumerate(parts):
+            below = self._key(at, name)
+            branch = self._branches[at]
+            if array and depth == len(parts) - 1:
+                branch.arrays[name] = below
+            else:
+                branch.groups[name] = below
+                self._branches.setdefault(below, _Branch())
+            at = below
+
+    def _check_parents(self, path: str) -> None:
+        parts = path.split("/") if path else []
+        known = set(self.arrays) if len(self.arrays) < 8 else self._array_set()
+        for i in range(len(parts)):
+            above = "/".join(parts[:i])
+            if above in known:
+                raise InvalidMetadata(self.where, f"array {path!r} lies inside array {above!r}")
+
+    def _array_set(self) -> frozenset[str]:
+        if not hasattr(self, "_known"):
+            self._known = frozenset(self.arrays)
+        return self._known
+
+    def array_meta(self, path: str) -> tuple[ArrayMeta, NDArray[np.uint8] | None]:
+        """An array's metadata, and its encoding column when it has several encodings."""
+        where = f"{self.where}: {path or '/'}"
+        doc = self.documents.get(self._key(path, "zarr.json"))
+        if isinstance(doc, Mapping) and doc.get("node_type") == "array":
+            return v3.parse_array(doc, where)
+        zattrs = self.documents.get(self._key(path, ".zattrs"), {})
+        return v2.parse_array(self.documents[self._key(path, ".zarray")], zattrs, where), None
+
+    def _group_meta(self, path: str) -> GroupMeta:
+        where = f"{self.where}: {path or '/'}"
+        doc = self.documents.get(self._key(path, "zarr.json"))
+        if doc is not None:
+            return v3.parse_group(doc, where)
+        zattrs = self.documents.get(self._key(path, ".zattrs"), {})
+        zgroup = self.documents.get(self._key(path, ".zgroup"))
+        return v2.parse_group({"zarr_format": 2} if zgroup is None else zgroup, zattrs, where)
+
+    def build(self, attach: Attach) -> VirtualNode:
+        """The tree, with manifests from ``attach``."""
+
+        def make(path: str) -> VirtualArray:
+            meta, column = self.array_meta(path)
+            manifest = attach(path, meta)
+            return VirtualArray(meta, manifest if column is None else WithEncoding(manifest, column))
+
+        if self._is_array(""):
+            return make("")
+        return self._build("", make)
+
+    def _build(self, path: str, make: Callable[[str], VirtualArray]) -> VirtualGroup:
+        branch = self._branches[path]
+        groups = {name: self._build(below, make) for name, below in branch.groups.items()}
+        return VirtualGroup(self._group_meta(path), LazyArrays(branch.arrays, make), groups)
+
+
+def _parent(key: str) -> str:
+    return key.rpartition("/")[0]
+
+
+def key_prefix(path: str, keys: ChunkKeys, ndim: int) -> str:
+    """What stands before the grid position in an array's chunk keys (the whole key for a scalar).
+
+    >>> key_prefix("g/x", ChunkKeys("default", "/"), 2), key_prefix("x", ChunkKeys("v2", "."), 0)
+    ('g/x/c/', 'x/0')
+    """
+    base = f"{path}/" if path else ""
+    if keys.kind == "v2":
+        return base if ndim else base + "0"
+    return f"{base}c{keys.separator}" if ndim else base + "c"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An array as it will be written: where, what its metadata documents say, and its chunks."""
+
+    path: str
+    meta: ArrayMeta
+    manifest: Manifest
+
+
+def node_documents(node: VirtualNode, *, separator: str | None = None) -> tuple[dict[str, JSON], list[Written]]:
+    """The metadata documents of a tree by key, in the tree's order, and its arrays.
+
+    Version 2 where it can express the array, else version 3.
+
+    Args:
+        separator: put this into the keys of version 2 arrays, whatever they had (Parquet maps know only ``.``).
+    """
+    documents: dict[str, JSON] = {}
+    arrays: list[Written] = []
+    if isinstance(node, VirtualArray):
+        _dump_array("", node, documents, arrays, separator)
+        return documents, arrays
+    _dump_group("", node.meta, documents)
+    for path, child in node.walk():
+        if isinstance(child, VirtualArray):
+            _dump_array(path, child, documents, arrays, separator)
+        else:
+            _dump_group(path, child.meta, documents)
+    return documents, arrays
+
+
+def _dump_group(path: str, meta: GroupMeta, documents: dict[str, JSON]) -> None:
+    base = f"{path}/" if path else ""
+    if meta.zarr_format == 3:
+        documents[base + "zarr.json"] = v3.dump_group(meta)
+        return
+    zgroup, zattrs = v2.dump_group(meta)
+    documents[base + ".zgroup"] = zgroup
+    if zattrs:
+        documents[base + ".zattrs"] = zattrs
+
+
+def _dump_array(
+    path: str, array: VirtualArray, documents: dict[str, JSON], arrays: list[Written], separator: str | None
+) -> None:
+    base = f"{path}/" if path else ""
+    meta = array.meta
+    if meta.zarr_format != 3 and len(meta.encodings) == 1:
+        try:
+            zarray, zattrs = v2.dump_array(_with_keys(meta, separator))
+        except Unsupported:
+            pass
+        else:
+            written = _with_keys(meta, separator)
+            documents[base + ".zarray"] = zarray
+            if zattrs:
+                documents[base + ".zattrs"] = zattrs
+            arrays.append(Written(path, written, array.manifest))
+            return
+    column = None
+    if len(meta.encodings) > 1:
+        column = array.manifest.load().encoding
+        if column is None:
+            column = np.zeros(len(array.manifest.load().source), np.uint8)
+    try:
+        documents[base + "zarr.json"] = v3.dump_array(meta, column)
+    except Unsupported as error:
+        raise Unsupported(error.reason, error.detail, path or "/") from error
+    arrays.append(Written(path, meta, array.manifest))
+
+
+def _with_keys(meta: ArrayMeta, separator: str | None) -> ArrayMeta:
+    mark: str = separator or meta.keys.separator
+    keys = ChunkKeys("v2", "/" if mark == "/" else ".")
+    return meta if meta.keys == keys else replace(meta, keys=keys)
