@@ -28,16 +28,17 @@ OPTIONAL = ("standard_name", "grid_mapping", "positive")
 def merged(documents: Sequence[Mapping[str, JSON]], policy: Attributes) -> tuple[dict[str, JSON], list[str]]:
     """The attributes to keep and the names of those that differ."""
     first = documents[0]
-    if all(d is first for d in documents):
-        return dict(first), []
-    differing = [
-        name
-        for name in dict.fromkeys(name for d in documents for name in d)
-        if not all(name in d and same_json(d[name], first.get(name)) for d in documents)
-    ]
+    kept = first
+    for d in documents:
+        if d is not first and d != kept:
+            kept = {k: v for k, v in kept.items() if k in d and same_json(d[k], v)}
+    differing = [] if kept is first else [k for k in first if k not in kept]
+    for d in documents:
+        if d.keys() != first.keys():
+            differing += [k for k in d if k not in first and k not in differing]
     if policy == "first":
         return dict(first), differing
-    return {k: v for k, v in first.items() if k not in differing}, differing
+    return dict(kept), differing
 
 
 def check_meaning(

@@ -27,7 +27,8 @@ from byteatlas.combine.model import (
     Values,
     listed,
 )
-from byteatlas.combine.packing import Packing, packing_of, unpacked
+from byteatlas.combine.packing import packing_of, unpacked
+from byteatlas.combine.same import classify
 from byteatlas.combine.values import nbytes, read_all
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
@@ -128,24 +129,26 @@ def settle(
 ) -> tuple[Coordinate, list[Finding]]:
     """Bring values from the files to common packing, units and calendar."""
     findings: list[Finding] = []
-    first = arrays[0].meta.attributes
-    packed, plain = False, True
-    for a in arrays:
-        attributes = a.meta.attributes
-        if attributes is not first and plain:
-            plain = not ("scale_factor" in attributes or "add_offset" in attributes or "_FillValue" in attributes)
-    if not plain or packing_of(arrays[0].meta) != Packing():
-        packings = [packing_of(a.meta) for a in arrays]
-        packed = any(p != packings[0] for p in packings)
-        if packed:
-            values = [unpacked(v, p) for v, p in zip(values, packings, strict=True)]
-            names = tuple(i.name for i, p in zip(inputs, packings, strict=True) if p != packings[0])
-            findings.append(Finding("reconciled", "packing", path, names, "packed differently: unpacked in the map"))
-    scalar = all(a.meta.ndim == 0 for a in arrays)
+    classes = classify([a.meta for a in arrays], range(len(arrays)), frozenset({0}))
+    packings = [packing_of(c.meta) for c in classes]
+    packed = any(p != packings[0] for p in packings)
+    if packed:
+        for c, p in zip(classes, packings, strict=True):
+            for i in c.members:
+                values[i] = unpacked(values[i], p)
+        names = tuple(
+            inputs[i].name for c, p in zip(classes, packings, strict=True) if p != packings[0] for i in c.members
+        )
+        findings.append(Finding("reconciled", "packing", path, names, "packed differently: unpacked in the map"))
+    scalar = all(c.meta.ndim == 0 for c in classes)
     label = f"variable {path}"
     if not source.decode:
         return Coordinate(dim, label, tuple(values), path, unpacked=packed, scalar=scalar), findings
-    pairs = [(a.meta.attributes.get("units"), a.meta.attributes.get("calendar")) for a in arrays]
+    pairs: list[tuple[JSON, JSON]] = [(None, None)] * len(arrays)
+    for c in classes:
+        pair = c.meta.attributes.get("units"), c.meta.attributes.get("calendar")
+        for i in c.members:
+            pairs[i] = pair
     target, own, trouble = common_time(path, pairs, values, inputs, options)
     findings += trouble
     if own and target is not None:

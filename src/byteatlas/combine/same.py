@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
-from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
 
 DECODE_FREE: Mapping[str, tuple[str, ...]] = {
@@ -32,15 +34,60 @@ class Class:
     members: tuple[int, ...]
 
 
+FACTS = attrgetter("shape", "grid.chunk_shape", "data_type.name", "dimension_names", "attributes")
+CODEC = attrgetter("name", "configuration")
+
+
 def classify(metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: frozenset[int]) -> list[Class]:
     """Group inputs by metadata, in order of first appearance; lengths along ``free_axes`` do not count."""
-    found: list[tuple[ArrayMeta, list[int]]] = [(metas[0], [])]
+    first = metas[0]
+    found: list[tuple[ArrayMeta, list[int]]] = [(first, [])]
+    if plainly_equal(first, metas):
+        return [Class(first, tuple(inputs))]
     last, members = found[0]
     for i, meta in zip(inputs, metas, strict=True):
         if meta is not last and not alike(meta, last, free_axes):
             last, members = class_of(meta, found, free_axes)
         members.append(i)
     return [Class(meta, tuple(members)) for meta, members in found]
+
+
+def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
+    """Whether all are equal in the simplest way; False when that needs a closer look.
+
+    This runs for every variable of every file, so comparisons are made on tuples that C code fills.
+    """
+    if not isinstance(first.grid, RegularGrid) or len(first.encodings) != 1:
+        return False
+    one = first.encodings[0]
+    if one.chunk_shape is not None or one.data_type is not None or one.cast:
+        return False
+    facts, codecs, dtype, fill = FACTS(first), tuple(map(CODEC, one.codecs)), first.data_type, first.fill_value
+    empty = fill is not None and bool(fill != fill)
+    for meta in metas:
+        if meta is first:
+            continue
+        try:
+            if FACTS(meta) != facts:
+                return False
+        except AttributeError:  # a rectilinear grid
+            return False
+        encodings = meta.encodings
+        (e, *more) = encodings
+        if more or e.chunk_shape is not None or e.data_type is not None or e.cast:
+            return False
+        if e.codecs is not one.codecs and tuple(map(CODEC, e.codecs)) != codecs:
+            return False
+        if meta.data_type is not dtype and (
+            meta.data_type.numpy != dtype.numpy or meta.data_type.configuration != dtype.configuration
+        ):
+            return False
+        value: Any = meta.fill_value
+        if value is fill or (empty and value is not None and value != value):
+            continue
+        if value is None or fill is None or not same_scalar(value, fill):
+            return False
+    return True
 
 
 def class_of(
@@ -71,7 +118,6 @@ def alike(a: ArrayMeta, b: ArrayMeta, free_axes: frozenset[int]) -> bool:
         and same_scalar(a.fill_value, b.fill_value)
         and a.dimension_names == b.dimension_names
         and same_json(a.attributes, b.attributes)
-        and (a.keys is b.keys or a.keys == b.keys)
     )
 
 
@@ -121,7 +167,7 @@ def same_scalar(a: object, b: object) -> bool:
         return True
     if a is None or b is None:
         return False
-    equal = a == b
+    equal: Any = a == b
     if isinstance(equal, bool):
         return equal or (a != a and b != b)
     if getattr(equal, "shape", ()) == ():

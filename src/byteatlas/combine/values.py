@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from byteatlas.combine.columns import stacked
 from byteatlas.combine.model import ReadArray
-from byteatlas.combine.same import alike
-from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray
-from byteatlas.meta.model import RegularGrid
+from byteatlas.combine.same import alike, classify
+from byteatlas.manifest.model import ChunkManifest, VirtualArray
+from byteatlas.meta.model import ArrayMeta, RegularGrid
 
 BATCH = 64 << 20
 """Bytes read at once."""
@@ -32,7 +32,7 @@ def read_all(arrays: Sequence[VirtualArray], read: ReadArray) -> list[NDArray[An
     Inline uncompressed arrays are views of the bytes in the map. Neighbours with equal metadata are stacked into one
     virtual array, so that the reader fetches and decodes them together.
     """
-    result: list[NDArray[Any] | None] = [raw_inline(a) for a in arrays]
+    result: list[NDArray[Any] | None] = inline_values(arrays)
     todo = [i for i, values in enumerate(result) if values is None]
     at = 0
     while at < len(todo):
@@ -53,23 +53,31 @@ def read_all(arrays: Sequence[VirtualArray], read: ReadArray) -> list[NDArray[An
     return [r for r in result if r is not None]
 
 
-def raw_inline(array: VirtualArray) -> NDArray[Any] | None:
-    """The values when they are one inline chunk of plain bytes, else None."""
-    meta, manifest = array.meta, array.manifest
-    if len(meta.encodings) != 1 or not isinstance(manifest, ChunkManifest) or len(manifest.source) != 1:
+def inline_values(arrays: Sequence[VirtualArray]) -> list[NDArray[Any] | None]:
+    """The values of arrays that are one inline chunk of plain bytes; None for the others."""
+    result: list[NDArray[Any] | None] = [None] * len(arrays)
+    for cls in classify([a.meta for a in arrays], range(len(arrays)), NONE):
+        stored = plain_type(cls.meta)
+        if stored is None:
+            continue
+        shape, size = cls.meta.shape, math.prod(cls.meta.shape) * stored.itemsize
+        for i in cls.members:
+            manifest = arrays[i].manifest
+            data = manifest.inlined.get(0) if isinstance(manifest, ChunkManifest) else None
+            if data is not None and len(data) == size:
+                values = np.frombuffer(data, stored)
+                values = values if len(shape) == 1 else values.reshape(shape)
+                result[i] = values if stored.isnative else values.astype(stored.newbyteorder("="))
+    return result
+
+
+def plain_type(meta: ArrayMeta) -> np.dtype[Any] | None:
+    """The stored type of an array that is a single chunk of plain bytes; None for any other array."""
+    encoding, dtype = meta.encodings[0], meta.data_type.numpy
+    if len(meta.encodings) != 1 or len(encoding.codecs) != 1 or encoding.codecs[0].name != "bytes":
         return None
-    codecs = meta.encodings[0].codecs
-    if len(codecs) != 1 or codecs[0].name != "bytes" or manifest.source[0] != INLINE:
-        return None
-    dtype, encoding = meta.data_type.numpy, meta.encodings[0]
     if dtype.kind not in "biufcmM" or not isinstance(meta.grid, RegularGrid) or meta.grid.chunk_shape != meta.shape:
         return None
     if encoding.data_type is not None or encoding.chunk_shape is not None or encoding.cast:
         return None
-    data = manifest.inlined[0]
-    count = math.prod(meta.shape)
-    if len(data) != count * dtype.itemsize:
-        return None
-    stored = dtype.newbyteorder(">") if codecs[0].configuration.get("endian") == "big" else dtype.newbyteorder("<")
-    values: NDArray[Any] = np.frombuffer(data, stored).reshape(meta.shape)
-    return values if stored.isnative else values.astype(dtype)
+    return dtype.newbyteorder(">" if encoding.codecs[0].configuration.get("endian") == "big" else "<")

@@ -156,7 +156,7 @@ def once(
         if any(f.level == "conflict" for f in findings):
             return None, findings
     if len(arrays) > 1:
-        findings += unequal(path, arrays, names, context.options, context.read)
+        findings += unequal(path, arrays, names, context.options, context.read, alike=len(classes) == 1)
         if any(f.level == "conflict" for f in findings):
             return None, findings
     kept, differing = attrs.merged([c.meta.attributes for c in classes], context.options.attributes)
