@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array import selection as sel
+from byteatlas.array.inner import unsharded
 from byteatlas.array.locate import Locator
 from byteatlas.array.options import DEFAULT, ReadOptions
 from byteatlas.array.pipelines import Pipelines
@@ -42,7 +43,7 @@ class Array:
     the fill value; one whose bytes cannot be fetched raises `FetchFailed`, one that does not decode `CorruptChunk`.
     """
 
-    __slots__ = ("_context", "_grid", "_meta", "_options", "_path")
+    __slots__ = ("_context", "_grid", "_inner_shape", "_meta", "_options", "_path")
 
     def __init__(
         self,
@@ -53,9 +54,10 @@ class Array:
         registry: Mapping[str, Any] | None = None,
     ) -> None:
         self._meta, self._path, self._options = meta, path, options
-        self._grid = meta.grid
-        pipelines = Pipelines(meta, registry)
-        self._context = ChunkContext(path, chunk_counts(meta.shape, meta.grid), locator, pipelines, fill_of(meta))
+        inner = unsharded(meta, locator, Pipelines(meta, registry), options)
+        self._grid, self._inner_shape = inner.grid, inner.chunk_shape
+        counts = chunk_counts(meta.shape, inner.grid)
+        self._context = ChunkContext(path, counts, inner.locator, inner.pipelines, fill_of(meta))
 
     # --- what it is
 
@@ -95,15 +97,16 @@ class Array:
 
     @property
     def chunks(self) -> tuple[Any, ...]:
-        """The chunk shape; for a rectilinear grid the chunk lengths along each axis, as Dask writes them."""
-        if isinstance(self._meta.grid, RegularGrid):
-            return self._meta.grid.chunk_shape
-        return tuple(tuple(np.diff(boundaries(n, self._meta.grid, i)).tolist()) for i, n in enumerate(self._meta.shape))
+        """The shape of the chunks that can be read by themselves (within shards: the inner chunks).
+
+        For a rectilinear grid the chunk lengths along each axis, as Dask writes them.
+        """
+        return self._inner_shape or _lengths(self._meta)
 
     @property
-    def shards(self) -> Shape | None:
-        """The shape of the stored chunks when they are shards."""
-        return None
+    def shards(self) -> tuple[Any, ...] | None:
+        """The shape of the stored chunks when they are shards, else None."""
+        return _lengths(self._meta) if self._inner_shape is not None else None
 
     @property
     def dims(self) -> tuple[str | None, ...] | None:
@@ -183,7 +186,8 @@ class Array:
         return self._orthogonal(sel.orthogonal(selection, self.shape), out)
 
     def read_blocks(self, selection: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        starts = [boundaries(n, self._meta.grid, i) for i, n in enumerate(self.shape)]
+        grid = self._meta.grid if self._inner_shape is None else RegularGrid(self._inner_shape)
+        starts = [boundaries(n, grid, i) for i, n in enumerate(self.shape)]
         return self._orthogonal(sel.blocks(selection, starts, self.shape), out)
 
     def read_points(self, selection: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -221,6 +225,12 @@ class Array:
         if not out.flags.writeable:
             raise BadRequest("out is read-only")
         return out
+
+
+def _lengths(meta: ArrayMeta) -> tuple[Any, ...]:
+    if isinstance(meta.grid, RegularGrid):
+        return meta.grid.chunk_shape
+    return tuple(tuple(np.diff(boundaries(n, meta.grid, i)).tolist()) for i, n in enumerate(meta.shape))
 
 
 def _undropped(plan: Plan, result: NDArray[Any]) -> NDArray[Any]:

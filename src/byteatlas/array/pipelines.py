@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,29 @@ from byteatlas.types import Shape
 
 MOST_SHAPES = 4096
 """Pipelines kept for a rectilinear grid; beyond this they are built anew."""
+
+
+class ChunkPipelines(Protocol):
+    """The pipeline of every chunk of an array."""
+
+    @property
+    def first(self) -> Pipeline | None:
+        """That of the first encoding; None when the array has no chunks."""
+        ...
+
+    @property
+    def single(self) -> bool:
+        """Whether all chunks share one pipeline."""
+        ...
+
+    @property
+    def typical_nbytes(self) -> int:
+        """What a chunk decodes to; 0 when that is not known."""
+        ...
+
+    def at(self, encoding: int, chunk: int) -> Pipeline:
+        """The pipeline of the chunk with this flat index."""
+        ...
 
 
 class Pipelines:
@@ -71,12 +95,25 @@ class Pipelines:
                     self._built[encoding, grid_chunk] = built
         return built
 
-    @staticmethod
-    def check_extent(pipeline: Pipeline, inside: tuple[slice | NDArray[np.int64], ...]) -> None:
-        """An encoded chunk that is smaller than what the grid says it covers would read wrong: refuse."""
-        for want, have in zip(inside, pipeline.shape, strict=True):
-            top = want.stop if isinstance(want, slice) else int(want.max()) + 1
-            if top > have:
-                raise InvalidMetadata(
-                    "", f"an encoded chunk of shape {pipeline.shape} does not reach position {top - 1}"
-                )
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InnerPipelines:
+    """The inner chunks of shards: one pipeline for all."""
+
+    first: Pipeline
+    single: bool = True
+
+    @property
+    def typical_nbytes(self) -> int:
+        return self.first.nbytes or 0
+
+    def at(self, encoding: int, chunk: int) -> Pipeline:
+        return self.first
+
+
+def check_extent(pipeline: Pipeline, inside: tuple[slice | NDArray[np.int64], ...]) -> None:
+    """An encoded chunk that is smaller than what the grid says it covers would read wrong: refuse."""
+    for want, have in zip(inside, pipeline.shape, strict=True):
+        top = want.stop if isinstance(want, slice) else int(want.max()) + 1
+        if top > have:
+            raise InvalidMetadata("", f"an encoded chunk of shape {pipeline.shape} does not reach position {top - 1}")

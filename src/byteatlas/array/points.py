@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from byteatlas.array.fetch import Wanted, fetch
 from byteatlas.array.locate import INLINE, MISSING, Located
 from byteatlas.array.options import ReadOptions
+from byteatlas.array.pipelines import check_extent
 from byteatlas.array.plan import PointPlan
 from byteatlas.array.pool import Scratch
 from byteatlas.array.read import ChunkContext, decode_scratch
@@ -57,7 +58,7 @@ class PointSink:
                 raise self._context.located(error, chunk, self._found, row) from error
             points = slice(int(self._plan.edges[row]), int(self._plan.edges[row + 1]))
             inside = tuple(i[points] for i in self._plan.inside)
-            self._context.pipelines.check_extent(pipeline, inside)
+            check_extent(pipeline, inside)
             self._target[self._plan.place[points]] = decoded[inside]
 
     def missing(self, item: int) -> None:

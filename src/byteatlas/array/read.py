@@ -14,7 +14,7 @@ from byteatlas.array.batch import SMALL, BlockView, block_view, gather
 from byteatlas.array.fetch import Wanted, fetch
 from byteatlas.array.locate import INLINE, MISSING, Located, Locator
 from byteatlas.array.options import ReadOptions
-from byteatlas.array.pipelines import Pipelines
+from byteatlas.array.pipelines import ChunkPipelines, check_extent
 from byteatlas.array.plan import Plan
 from byteatlas.array.pool import Scratch
 from byteatlas.array.raw import Part, PartSink, parts_of
@@ -40,7 +40,7 @@ class ChunkContext:
     path: str
     grid_shape: Shape
     locator: Locator
-    pipelines: Pipelines
+    pipelines: ChunkPipelines
     fill: object
 
     def located(self, error: CorruptChunk, chunk: int, found: Located, row: int) -> CorruptChunk:
@@ -242,7 +242,7 @@ class PlanSink:
         raw = pipeline.raw
         assert raw is not None
         inside, where = self._inside(item)
-        self._context.pipelines.check_extent(pipeline, inside)
+        check_extent(pipeline, inside)
         slices = tuple(i for i in inside if isinstance(i, slice))
         return parts_of(pipeline.shape, raw.dtype, raw.order, slices, self._target[(*where, ...)], gap, block)
 
@@ -264,7 +264,7 @@ class PlanSink:
             decoded = decode_scratch(pipeline, data, scratch)
         except CorruptChunk as error:
             raise self._context.located(error, int(self._chunks[item]), self.found, item) from error
-        self._context.pipelines.check_extent(pipeline, inside)
+        check_extent(pipeline, inside)
         put(self._target, where, take(decoded, inside))
 
     def _pieces(self, item: int) -> Shape:
