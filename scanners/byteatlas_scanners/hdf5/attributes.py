@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from operator import attrgetter
 from typing import NamedTuple
 
 from byteatlas.errors import ByteatlasError, CorruptFile
@@ -19,7 +20,7 @@ from byteatlas_scanners.hdf5.wire import MALFORMED, Cursor, Form
 
 _V1 = struct.Struct("<BBHHH").unpack_from
 
-MOST_BYTES = 256 << 20
+_ORDER = attrgetter("order")
 
 
 class Attribute(NamedTuple):
@@ -42,7 +43,8 @@ def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Pa
     found: list[Attribute] = []
     for message in header.messages:
         if message.type == ATTRIBUTE:
-            found += yield from _one(shared, types, message)
+            plain = _plain(shared, types, message)
+            found += (yield from _one(shared, types, message)) if plain is None else (plain,)
     info = header.find(ATTRIBUTE_INFO)
     if info is not None:
         try:
@@ -50,9 +52,10 @@ def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Pa
         except ByteatlasError:
             more = []
         for message in more:
-            found += yield from _one(shared, types, message)
-    if all(a.order >= 0 for a in found):
-        found.sort(key=lambda a: a.order)
+            plain = _plain(shared, types, message)
+            found += (yield from _one(shared, types, message)) if plain is None else (plain,)
+    if all([a.order >= 0 for a in found]):  # noqa: C419
+        found.sort(key=_ORDER)
     return found
 
 
@@ -76,13 +79,23 @@ def _dense(shared: Shared, info: bytes) -> Parse[list[Message]]:
     ]
 
 
+def _plain(shared: Shared, types: datatype.Cache, message: Message) -> Attribute | None:
+    """The usual case: nothing is shared and nothing is damaged."""
+    if message.flags & SHARED:
+        return None
+    try:
+        return parse_plain(shared, types, message.body, message.order)
+    except (ByteatlasError, *MALFORMED):
+        return None
+
+
 def _one(shared: Shared, types: datatype.Cache, message: Message) -> Parse[list[Attribute]]:
     """One attribute, or none when it is damaged: the object's data do not depend on it."""
     try:
         body = message.body
         if message.flags & SHARED:
             body = yield from shared.resolve(ATTRIBUTE, body)
-        plain = parse_plain(shared.form, types, body, message.order)
+        plain = parse_plain(shared, types, body, message.order)
         if plain is None:
             plain = yield from _with_shared(shared, types, body, message.order)
         return [plain]
@@ -92,7 +105,7 @@ def _one(shared: Shared, types: datatype.Cache, message: Message) -> Parse[list[
         return []
 
 
-def parse_plain(form: Form, types: datatype.Cache, body: bytes, order: int = -1) -> Attribute | None:
+def parse_plain(shared: Shared, types: datatype.Cache, body: bytes, order: int = -1) -> Attribute | None:
     """An attribute message that is whole in itself; None when its type or extent is shared."""
     version, flags, name_size, type_size, space_size = _V1(body, 0)
     if version == 1:
@@ -109,10 +122,13 @@ def parse_plain(form: Form, types: datatype.Cache, body: bytes, order: int = -1)
         space_at = type_at + type_size
         data_at = space_at + space_size
     else:
-        raise CorruptFile(form.base, f"an attribute message of version {version}")
+        raise CorruptFile(shared.form.base, f"an attribute message of version {version}")
     kind = datatype.parse(body[type_at : type_at + type_size], 0, types)
-    space = dataspace.parse(form, body[space_at : space_at + space_size])
-    return _assemble(form, body[at:name_end], kind, space, body, data_at, order)
+    extent = body[space_at : space_at + space_size]
+    space = shared.spaces.get(extent)
+    if space is None:
+        space = shared.spaces[extent] = dataspace.parse(shared.form, extent)
+    return _assemble(shared.form, body[at:name_end], kind, space, body, data_at, order)
 
 
 def _with_shared(shared: Shared, types: datatype.Cache, body: bytes, order: int) -> Parse[Attribute]:
@@ -130,7 +146,8 @@ def _with_shared(shared: Shared, types: datatype.Cache, body: bytes, order: int)
 
 
 def _assemble(form: Form, name: bytes, kind: Datatype, space: Dataspace, body: bytes, at: int, order: int) -> Attribute:
-    size = 0 if space.shape is None else math.prod(space.shape) * kind.size
+    shape = space.shape
+    size = kind.size if shape == () else 0 if shape is None else math.prod(shape) * kind.size
     if at + size > len(body):
         raise CorruptFile(form.base, "an attribute's value is cut off")
     raw = name.partition(b"\0")[0]

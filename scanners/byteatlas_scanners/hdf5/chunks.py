@@ -7,6 +7,8 @@ breadth first; each level is one batch and is decoded with a NumPy structured ty
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +47,8 @@ def read_chunks(form: Form, layout: Chunked, space: Space) -> Parse[Table]:
             table = yield from read_extensible_array(form, layout.address, space)
         case Index.BTREE2:
             table = yield from _btree2(form, layout.address, space)
-    table = defined(form, table)
+    if not table.ordered:
+        table = defined(form, table)
     _check(form, table, space)
     return table
 
@@ -55,15 +58,15 @@ def _check(form: Form, table: Table, space: Space) -> None:
     if not len(table.flat):
         return
     address = table.address
-    if table.nbytes is None:
-        fits = int(address.max()) + space.nbytes <= form.size
-    else:
-        size = np.uint64(form.size)
-        fits = bool((table.nbytes <= size).all() and (address <= size - table.nbytes).all())
+    # Each is below 2**64, so only a sum of both can wrap; a size above the file's is found first.
+    largest = space.nbytes if table.nbytes is None else int(table.nbytes.max())
+    fits = largest <= form.size and int(address.max()) < form.size
+    if fits:
+        fits = int((address + (largest if table.nbytes is None else table.nbytes)).max()) <= form.size
     if not fits:
         raise CorruptFile(form.base + int(address.max()), "a chunk lies outside of the file")
-    if len(table.flat) > math.prod(space.grid):
-        raise CorruptFile(form.base, "more chunks than the dataset has room for")
+    if table.ordered:
+        return
     counts = np.zeros(math.prod(space.grid), np.bool_)
     counts[table.flat] = True
     if np.count_nonzero(counts) != len(table.flat):
@@ -119,83 +122,152 @@ def _btree2(form: Form, address: int, space: Space) -> Parse[Table]:
 def _btree1(form: Form, address: int, space: Space) -> Parse[Table]:
     """A version 1 B-tree of raw data chunks.
 
-    The library finds a chunk by searching its key; where keys are out of order it would find others than a walk does,
-    so such a tree is refused.
+    The library finds a chunk by searching the keys from the root down. Where keys are out of order a search would find
+    other chunks than this walk does, so such a tree is refused: every node's entries must lie between the keys that its
+    parent has for it, in increasing order, and before the node's own last key.
     """
-    node = _node_dtype(form, len(space.shape))
-    places = np.array([address], np.uint64)
-    height = -1
+    size = _node_size(form, space)
+    places, bounds, height = [address], np.zeros(0, np.int64), -1
+    tables: list[Table] = []
     for _ in range(MOST_LEVELS):
-        nodes: list[NDArray[Any]] = []
+        children: list[NDArray[Any]] = []
+        keys: list[NDArray[Any]] = []
         for at in range(0, len(places), NODES_AT_ONCE):
-            part: list[int] = places[at : at + NODES_AT_ONCE].tolist()
-            blocks = yield [form.block(place, node.itemsize) for place in part]
-            found, level = _entries(form, node, blocks, part)
-            if height >= 0 and level != height:
-                raise CorruptFile(form.base + part[0], "B-tree nodes of different levels side by side")
-            nodes.append(found)
-        height = level
-        if not height:
-            return join([_leaf_table(form, space, part) for part in _ordered(form, nodes)])
-        entries = np.concatenate(nodes) if len(nodes) > 1 else nodes[0]
-        _ordered(form, [entries])
-        places = entries["child"].astype(np.uint64)
+            part = places[at : at + NODES_AT_ONCE]
+            blocks = yield [form.block(place, size) for place in part]
+            nodes = _decode_nodes(form, space, blocks, part)
+            if height >= 0 and nodes.level != height:
+                raise CorruptFile(form.base + part[0], "B-tree nodes of another level than their place")
+            _check_order(form, nodes, bounds[at : at + NODES_AT_ONCE + 1])
+            if nodes.level:
+                children.append(nodes.child)
+                keys.append(nodes.linear)
+            else:
+                tables.append(_leaf_table(form, space, nodes))
+        if not nodes.level:
+            return join(tables)
+        height = nodes.level - 1
+        places = np.concatenate(children).tolist()
+        bounds = np.concatenate(keys)
         if len(places) * 24 > form.size:
             raise CorruptFile(form.base + address, "more B-tree nodes than the file has room for")
-        height -= 1
     raise CorruptFile(form.base + address, "a B-tree that is too deep")
 
 
-def _node_dtype(form: Form, rank: int) -> np.dtype[Any]:
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The used entries of nodes of one level, in order.
+
+    Attributes:
+        used: entries of each node.
+        linear: each entry's position as one number that grows as the positions do; its index in the grid when
+            ``inside``: no chunk is beyond the dataset's present shape.
+    """
+
+    level: int
+    used: NDArray[Any]
+    child: NDArray[Any]
+    nbytes: NDArray[Any]
+    mask: NDArray[Any]
+    scaled: NDArray[Any]
+    linear: NDArray[Any]
+    inside: bool
+
+
+def _node_size(form: Form, space: Space) -> int:
     """A full node: header, 2k (key, child) pairs, one more key."""
-    key = [("nbytes", "<u4"), ("mask", "<u4"), ("at", "<u8", (rank,)), ("byte", "<u8")]
-    entry = np.dtype([*key, ("child", f"<u{form.offsets}")])
-    head = [("sign", "S4"), ("type", "u1"), ("level", "u1"), ("used", "<u2"), ("sides", f"<u{form.offsets}", (2,))]
-    return np.dtype([*head, ("entries", entry, (2 * form.chunk_k,)), ("last", np.dtype(key))])
+    key = 16 + 8 * len(space.shape)
+    return 8 + 2 * form.offsets + 2 * form.chunk_k * (key + form.offsets) + key
 
 
-def _entries(form: Form, node: np.dtype[Any], blocks: list[Buffer], places: list[int]) -> tuple[NDArray[Any], int]:
-    """The used entries of nodes of one level, in order, and the level."""
-    nodes = np.frombuffer(blocks[0] if len(blocks) == 1 else b"".join(blocks), node)
-    level, used = int(nodes["level"][0]), nodes["used"]
-    sound = (nodes["sign"] == b"TREE") & (nodes["type"] == 1) & (nodes["level"] == level) & (used <= 2 * form.chunk_k)
-    if not sound.all():
-        place = places[int(np.argmin(sound))]
-        raise CorruptFile(form.base + place, "no B-tree node of raw data chunks")
-    if (used == 2 * form.chunk_k).all():
-        return nodes["entries"].reshape(-1), level
-    return nodes["entries"][np.arange(2 * form.chunk_k) < used[:, None]], level
+def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: list[int]) -> _Nodes:
+    """Decode nodes of one size and level, all at once: their fields are strided views of the joined bytes."""
+    data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
+    count, rank, slots = len(blocks), len(space.shape), 2 * form.chunk_k
+    size, head, key = _node_size(form, space), 8 + 2 * form.offsets, 16 + 8 * rank
+    step, level = key + form.offsets, data[5]
+    sign = b"TREE\x01" + bytes((level,))
+    if any(block[:6] != sign for block in blocks):
+        raise CorruptFile(form.base + places[0], "no B-tree nodes of raw data chunks, or of different levels")
+    numbers = [block[6] | block[7] << 8 for block in blocks]
+    if max(numbers) > slots or not min(numbers):
+        if count == 1 and not numbers[0]:
+            return _no_nodes(level, rank)
+        raise CorruptFile(form.base + places[0], f"B-tree nodes of {min(numbers)} to {max(numbers)} entries")
+    used = np.array(numbers, np.int64)
+    sizes: NDArray[Any] = np.ndarray((count, slots, 2), "<u4", data, head, (size, step, 4))
+    at: NDArray[Any] = np.ndarray((count, slots + 1, rank + 1), "<u8", data, head + 8, (size, step, 8))
+    child: NDArray[Any] = np.ndarray((count, slots), f"<u{form.offsets}", data, head + key, (size, step))
+    if count == 1:
+        n = numbers[0]
+        entries, child, sizes = at[0, :n], child[0, :n], sizes[0, :n]
+        ends, tails = at[:, n - 1], at[:, n]
+    else:
+        keep = np.arange(slots) < used[:, None]
+        entries, child, sizes = at[:, :slots][keep], child[keep], sizes[keep]
+        every = np.arange(count)
+        ends, tails = at[every, used - 1], at[every, used]
+    if not _all_less(ends, tails):
+        raise CorruptFile(form.base + places[0], "a B-tree node whose last key is not behind its entries")
+    scaled, odd = np.divmod(entries, np.array((*space.chunk, 1 << 62), np.uint64))
+    if odd.any():
+        raise CorruptFile(form.base + places[0], "a chunk that is not on the grid")
+    linear, inside = _linear(space, scaled)
+    return _Nodes(level, used, child, sizes[:, 0], sizes[:, 1], scaled, linear, inside)
 
 
-def _ordered(form: Form, parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Check that chunk positions grow from entry to entry."""
-    last: tuple[int, ...] | None = None
-    for part in parts:
-        if not len(part):
-            continue
-        at = part["at"]
-        if last is not None and tuple(at[0].tolist()) <= last:
-            raise CorruptFile(form.base, "chunks of a B-tree are out of order")
-        last = tuple(at[-1].tolist())
-        smaller = np.zeros(len(at) - 1, np.bool_)
-        equal = np.ones(len(at) - 1, np.bool_)
-        for axis in range(at.shape[1]):
-            column = at[:, axis]
-            smaller |= equal & (column[:-1] < column[1:])
-            equal &= column[:-1] == column[1:]
-        if not smaller.all():
-            raise CorruptFile(form.base, "chunks of a B-tree are out of order")
-    return parts
+def _no_nodes(level: int, rank: int) -> _Nodes:
+    """A root without entries: all chunks of the dataset have been removed."""
+    none = np.zeros(0, np.int64)
+    return _Nodes(0, none, none.astype(np.uint64), none, none, none.reshape(0, 1).repeat(rank + 1, 1), none, True)
 
 
-def _leaf_table(form: Form, space: Space, entries: NDArray[Any]) -> Table:
-    scaled: list[NDArray[Any]] = []
-    for axis, size in enumerate(space.chunk):
-        here, odd = np.divmod(entries["at"][:, axis], np.uint64(size))
-        if odd.any():
-            raise CorruptFile(form.base, "a chunk that is not on the grid")
-        scaled.append(here)
-    nbytes: NDArray[Any] = entries["nbytes"]
+def _all_less(left: NDArray[Any], right: NDArray[Any]) -> bool:
+    """Whether each row comes before its counterpart in lexicographic order."""
+    if len(left) <= 16:
+        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        return all(a < b for a, b in pairs)
+    less, equal = np.zeros(len(left), np.bool_), np.ones(len(left), np.bool_)
+    for axis in range(left.shape[1]):
+        less |= equal & (left[:, axis] < right[:, axis])
+        equal &= left[:, axis] == right[:, axis]
+    return bool(less.all())
+
+
+def _linear(space: Space, scaled: NDArray[Any]) -> tuple[NDArray[np.int64], bool]:
+    """Positions as numbers in C order of the grid; beyond the grid (a dataset that shrank) they are capped."""
+    grid = space.grid
+    inside = not (scaled >= np.array((*grid, 1), np.uint64)).any()
+    limited, counts = scaled, grid
+    if not inside:
+        limited = np.minimum(scaled, np.array((*grid, 1), np.uint64))
+        counts = tuple([n + 1 for n in grid])
+    steps = [math.prod(counts[axis + 1 :]) for axis in range(len(grid))]
+    return limited.view(np.int64) @ np.array((*steps, 0), np.int64), inside
+
+
+def _check_order(form: Form, nodes: _Nodes, bounds: NDArray[Any]) -> None:
+    """Keys grow through all nodes, and each node lies between its parent's keys."""
+    linear, used = nodes.linear, nodes.used
+    inside = nodes.inside
+    sound = bool((linear[1:] > linear[:-1]).all()) if inside else _all_less(nodes.scaled[:-1], nodes.scaled[1:])
+    if sound and len(bounds):
+        ends = np.cumsum(used)
+        sound = bool((linear[ends - used] >= bounds[: len(used)]).all())
+        following = bounds[1 : len(used) + 1]
+        last = linear[ends - 1][: len(following)]
+        sound = sound and bool((last < following if inside else last <= following).all())
+    if not sound:
+        raise CorruptFile(form.base, "the keys of a B-tree of chunks are out of order")
+
+
+def _leaf_table(form: Form, space: Space, nodes: _Nodes) -> Table:
+    nbytes = nodes.nbytes
     if not space.filters and len(nbytes) and not (nbytes == space.nbytes).all():
         raise CorruptFile(form.base, f"unfiltered chunks that have not {space.nbytes} bytes")
-    return from_scaled(space, scaled, entries["child"], nbytes if space.filters else None, entries["mask"])
+    stored = nbytes if space.filters else None
+    if nodes.inside:
+        where = nodes.child.astype(np.uint64)
+        return Table(nodes.linear, where, None if stored is None else stored.astype(np.uint64), nodes.mask, True)
+    columns = [nodes.scaled[:, axis] for axis in range(len(space.shape))]
+    return from_scaled(space, columns, nodes.child, stored, nodes.mask)

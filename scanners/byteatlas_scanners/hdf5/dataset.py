@@ -259,7 +259,7 @@ def _manifest(
     if not len(flat):
         return empty_manifest(grid)
     address: NDArray[Any] = table.address + np.uint64(form.base) if form.base else table.address
-    if len(flat) == total and (total == 1 or bool((flat[1:] > flat[:-1]).all())):  # all there, in order
+    if len(flat) == total and (table.ordered or bool((flat[1:] > flat[:-1]).all())):  # all there, in order
         source = np.zeros(total, np.int32)
         length = np.full(total, space.nbytes, np.uint64) if table.nbytes is None else table.nbytes
         return ChunkManifest(grid, sources, source, address, length, column)

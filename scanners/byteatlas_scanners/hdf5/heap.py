@@ -7,7 +7,7 @@ ones in the id itself. Only the blocks that hold wanted objects are read, one ba
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
@@ -28,6 +28,7 @@ class Heap:
         rows: rows of the root indirect block; 0 = the root is a direct block.
         filter_size, filter_mask: of the root direct block, when the heap is filtered.
         offset_width, length_width: of the fields in a managed object's id.
+        block: the root block, when it has been read already.
     """
 
     address: int
@@ -46,6 +47,7 @@ class Heap:
     filter_mask: int
     offset_width: int
     length_width: int
+    block: bytes | None = None
 
     @property
     def prefix(self) -> int:
@@ -105,6 +107,14 @@ def read_heap(form: Form, address: int) -> Parse[Heap]:
     )  # fmt: skip
 
 
+def preload(form: Form, heap: Heap) -> Parse[Heap]:
+    """With the root block of a small heap, which is fetched along with the index that leads into it."""
+    if heap.root is None or heap.rows or heap.pipeline is not None:
+        return heap
+    (block,) = yield (form.block(heap.root, heap.start),)
+    return replace(heap, block=bytes(block))
+
+
 def fetch(form: Form, heap: Heap, ids: Sequence[bytes]) -> Parse[list[bytes]]:
     """The objects with these ids, in order. Raises `CorruptFile`."""
     out: list[bytes | None] = [None] * len(ids)
@@ -142,7 +152,11 @@ def _tiny(heap: Heap, key: bytes) -> bytes:
 def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], out: list[bytes | None]) -> Parse[None]:
     if heap.root is None:
         raise CorruptFile(form.base + heap.address, "objects in an empty heap")
-    wanted = sorted(wanted)
+    wanted.sort()
+    if heap.block is not None:
+        place = _Place(heap.root, 0, heap.start, 0, heap.start)
+        _direct(form, heap, place, heap.block, wanted, out)
+        return
     total = sum(heap.row_size(r) for r in range(heap.rows)) * heap.width
     root = _Place(heap.root, 0, total or heap.start, heap.rows, heap.filter_size or heap.start, heap.filter_mask)
     level: list[tuple[_Place, list[tuple[int, int, int]]]] = [(root, wanted)]

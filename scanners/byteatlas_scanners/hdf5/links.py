@@ -15,7 +15,7 @@ from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
 from byteatlas_scanners.hdf5.btree2 import read_records, read_tree
 from byteatlas_scanners.hdf5.header import LINK, LINK_INFO, SYMBOL_TABLE, Header
-from byteatlas_scanners.hdf5.heap import Heap, fetch, read_heap
+from byteatlas_scanners.hdf5.heap import Heap, fetch, preload, read_heap
 from byteatlas_scanners.hdf5.steps import both
 from byteatlas_scanners.hdf5.wire import Cursor, Form
 
@@ -136,10 +136,11 @@ def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:
 
 
 def dense_keys(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tuple[list[bytes], Heap]]:
-    """The records of a name index and the header of the heap that they point into, read side by side."""
+    """The records of a name index and the heap that they point into, both read as far as that goes, side by side."""
     tree, heap = yield from both(read_tree(form, tree_at, kind), read_heap(form, heap_at))
-    rows = yield from read_records(form, tree)
-    return [row.tobytes() for row in rows], heap
+    rows, heap = yield from both(read_records(form, tree), preload(form, heap))
+    data, size = rows.tobytes(), tree.record_size
+    return [data[at : at + size] for at in range(0, len(data), size)], heap
 
 
 def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Link]]:

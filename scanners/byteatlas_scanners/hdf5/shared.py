@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
+from byteatlas_scanners.hdf5.dataspace import Dataspace
 from byteatlas_scanners.hdf5.header import SHARED, Message, read_header
 from byteatlas_scanners.hdf5.heap import Heap, fetch, read_heap
 from byteatlas_scanners.hdf5.wire import Cursor, Form, verify
@@ -18,11 +19,12 @@ IN_HEAP, COMMITTED = 1, 2
 
 @dataclass(slots=True)
 class Shared:
-    """Resolves shared messages of one file; keeps what it has read."""
+    """Resolves shared messages of one file; keeps what it has read, and the dataspaces that attributes repeat."""
 
     form: Form
     messages: dict[tuple[int, int | bytes], bytes] = field(default_factory=dict)
     heaps: dict[int, Heap] = field(default_factory=dict)
+    spaces: dict[bytes, Dataspace] = field(default_factory=dict)
     _table: list[tuple[int, int]] | None = None
 
     def body(self, message: Message) -> Parse[bytes]:

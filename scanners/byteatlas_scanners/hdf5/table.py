@@ -60,12 +60,14 @@ class Table:
         address: bytes from the file's base.
         nbytes: stored bytes; None = all chunks have the nominal size.
         mask: filters that were skipped, as bits; None = none in any chunk.
+        ordered: ``flat`` grows, so no chunk is listed twice, and all addresses are defined.
     """
 
     flat: NDArray[np.int64]
     address: NDArray[np.uint64]
     nbytes: NDArray[np.uint64] | None
     mask: NDArray[np.uint32] | None
+    ordered: bool = False
 
 
 def empty_table() -> Table:
@@ -161,4 +163,5 @@ def join(tables: list[Table]) -> Table:
         np.concatenate([t.address for t in tables]),
         None if tables[0].nbytes is None else np.concatenate([t.nbytes for t in tables if t.nbytes is not None]),
         None if tables[0].mask is None else np.concatenate([t.mask for t in tables if t.mask is not None]),
+        all(t.ordered for t in tables),
     )
