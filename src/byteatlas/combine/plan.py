@@ -11,9 +11,10 @@ from byteatlas.combine.columns import assemble, concatenated_manifests
 from byteatlas.combine.context import Context, dimension_plan, establish
 from byteatlas.combine.inputs import flatten, unflatten
 from byteatlas.combine.model import CombineOptions, Finding, Input, Plan, ReadArray, VariablePlan
+from byteatlas.combine.segments import SegmentedManifest
 from byteatlas.combine.variable import Job, Mosaic, Ready, Run, treat
 from byteatlas.errors import BadRequest, Conflict
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_total
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, RectilinearGrid
 
@@ -221,7 +222,10 @@ def built(job: Job) -> VirtualArray:
         case Ready(array, _):
             return array
         case Run(meta, grid_shape, manifests):
-            return VirtualArray(meta, concatenated_manifests(grid_shape, manifests))
+            loaded = [m for m in manifests if isinstance(m, ChunkManifest)]
+            if len(loaded) == len(manifests):
+                return VirtualArray(meta, concatenated_manifests(grid_shape, loaded))
+            return VirtualArray(meta, SegmentedManifest(grid_shape, manifests))
         case Mosaic(meta, grid_shape, pieces, _):
             return VirtualArray(meta, assemble(grid_shape, pieces))
 

@@ -32,7 +32,7 @@ from byteatlas.combine.reconcile import Merged, Question, reconcile
 from byteatlas.combine.same import Class, classify
 from byteatlas.combine.values import nbytes, read_all
 from byteatlas.errors import Unsupported
-from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray, empty_manifest
+from byteatlas.manifest.model import MISSING, ChunkManifest, Manifest, VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, RegularGrid
 from byteatlas.types import Shape
@@ -52,7 +52,7 @@ class Run:
 
     meta: ArrayMeta
     grid_shape: Shape
-    manifests: tuple[ChunkManifest, ...]
+    manifests: tuple[Manifest, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +186,7 @@ def plain_run(axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: C
     lengths = [a.meta.shape[0] for a in ordered]
     if tuple(lengths) != dim.lengths or any(n % chunk for n in lengths[:-1]):
         return None
-    manifests = tuple(m if isinstance(m := a.manifest, ChunkManifest) else m.load() for a in ordered)
+    manifests = tuple(a.manifest for a in ordered)
     total = sum(lengths)
     merged = replace(meta, shape=(total, *meta.shape[1:]))
     return Run(merged, chunk_counts(merged.shape, merged.grid), manifests)
@@ -201,6 +201,7 @@ def mosaic(
     context: Context,
 ) -> Outcome:
     """The general case: any grid of tiles, any mixture of descriptions."""
+    arrays = [a if isinstance(a.manifest, ChunkManifest) else replace(a, manifest=a.manifest.load()) for a in arrays]
     raised = raise_classes(path, arrays, classes, have, lifted, context)
     if isinstance(raised, Finding):
         return None, [raised]
