@@ -24,10 +24,14 @@ NO_CONFIG: Mapping[str, JSON] = {}
 
 @dataclass(frozen=True, slots=True)
 class CodecSpec:
-    """A codec by name and configuration, as Zarr v3 writes it. ``numcodecs.X`` is numcodecs' codec with id X."""
+    """A codec by name and configuration, as Zarr v3 writes it. ``numcodecs.X`` is numcodecs' codec with id X.
+
+    ``must_understand`` False: a reader that does not know the codec leaves it out of the chain (v3 core, "Extensions").
+    """
 
     name: str
     configuration: Mapping[str, JSON] = field(default_factory=dict)
+    must_understand: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class ChunkKeys:
 
     kind: Literal["default", "v2"] = "v2"
     separator: Literal["/", "."] = "."
+    suffix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
