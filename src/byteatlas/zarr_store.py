@@ -1,0 +1,162 @@
+"""Reference maps for zarr-python: a `zarr.abc.store.Store` over the bytes of the archive files.
+
+zarr-python, and what builds on it, asks for one chunk at a time. Requests that it has under way together are gathered
+here and go out merged, file by file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from byteatlas.errors import BadRequest, Forbidden, MissingExtra
+from byteatlas.io.open import SourcePool
+from byteatlas.io.policy import Policy
+from byteatlas.io.source import Opener
+from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.store.reference import Ask, ReferenceStore
+from byteatlas.types import JSON, Buffer
+
+try:
+    from zarr.abc.store import ByteRequest, OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
+    from zarr.core.buffer import Buffer as ZarrBuffer
+    from zarr.core.buffer import BufferPrototype
+except ImportError as error:
+    raise MissingExtra("zarr", "a store for zarr-python") from error
+
+_Pending = list[tuple[Ask, "asyncio.Future[Buffer | None]"]]
+
+
+class ReferenceZarrStore(Store):
+    """The keys of a virtual tree for zarr-python 3; read-only.
+
+    >>> import zarr
+    >>> zarr.open_group(ReferenceZarrStore(byteatlas.load("air.json")), mode="r")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        node: VirtualNode,
+        *,
+        opener: Opener | None = None,
+        storage_options: Mapping[str, JSON] | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        super().__init__(read_only=True)
+        if not isinstance(node, (VirtualArray, VirtualGroup)):
+            raise BadRequest(f"{type(node).__name__} is no virtual array or group")
+        self._node = node
+        self._opener = opener or SourcePool(storage_options, policy)
+        self._inner = ReferenceStore(node, self._opener)
+        self._pending: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pending] = WeakKeyDictionary()
+
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, ReferenceZarrStore) and value._node is self._node
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ReferenceZarrStore({type(self._node).__name__})"
+
+    def with_read_only(self, read_only: bool = False) -> ReferenceZarrStore:
+        if not read_only:
+            raise Forbidden("references:", "a reference map is read-only here")
+        return ReferenceZarrStore(self._node, opener=self._opener)
+
+    @property
+    def supports_writes(self) -> bool:
+        return False
+
+    @property
+    def supports_deletes(self) -> bool:
+        return False
+
+    @property
+    def supports_listing(self) -> bool:
+        return True
+
+    async def get(
+        self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
+    ) -> ZarrBuffer | None:
+        """A value or part of it. Raises `FetchFailed` when its bytes cannot be had; None only for a missing key."""
+        loop = asyncio.get_running_loop()
+        pending = self._pending.setdefault(loop, [])
+        if not pending:
+            # Requests made before the loop comes round again belong to the same read: they go out together.
+            loop.call_soon(lambda: loop.create_task(self._flush(loop)))
+        answer: asyncio.Future[Buffer | None] = loop.create_future()
+        pending.append((_ask(key, byte_range), answer))
+        data = await answer
+        return None if data is None else prototype.buffer.from_bytes(bytes(data))
+
+    async def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
+        batch = self._pending.pop(loop, [])
+        try:
+            found = await asyncio.to_thread(self._inner.get_many, [ask for ask, _ in batch])
+        except BaseException as error:
+            if len(batch) > 1 and isinstance(error, Exception):
+                await self._one_by_one(batch)
+                return
+            for _, answer in batch:
+                if not answer.done():
+                    answer.set_exception(error)
+            return
+        for (_, answer), data in zip(batch, found, strict=True):
+            if not answer.done():
+                answer.set_result(data)
+
+    async def _one_by_one(self, batch: _Pending) -> None:
+        """Something in a batch failed: the error goes to the request that caused it, the others get their bytes."""
+        for ask, answer in batch:
+            try:
+                data = (await asyncio.to_thread(self._inner.get_many, [ask]))[0]
+            except Exception as error:  # handed to whoever asked
+                if not answer.done():
+                    answer.set_exception(error)
+            else:
+                if not answer.done():
+                    answer.set_result(data)
+
+    async def get_partial_values(
+        self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
+    ) -> list[ZarrBuffer | None]:
+        asks = [_ask(key, where) for key, where in key_ranges]
+        found = await asyncio.to_thread(self._inner.get_many, asks)
+        return [None if d is None else prototype.buffer.from_bytes(bytes(d)) for d in found]
+
+    async def exists(self, key: str) -> bool:
+        return self._inner.exists(key)
+
+    async def set(self, key: str, value: Any) -> None:
+        raise Forbidden(key, "a reference map is read-only here")
+
+    async def delete(self, key: str) -> None:
+        raise Forbidden(key, "a reference map is read-only here")
+
+    async def list(self) -> AsyncIterator[str]:
+        for key in self._inner.keys():
+            yield key
+
+    async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
+        for key in self._inner.keys(prefix):
+            yield key
+
+    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+        for name in self._inner.names(prefix.strip("/")):
+            yield name
+
+
+def _ask(key: str, where: ByteRequest | None) -> Ask:
+    match where:
+        case None:
+            return Ask(key)
+        case RangeByteRequest(start, end):
+            return Ask(key, start, end)
+        case OffsetByteRequest(offset):
+            return Ask(key, offset)
+        case SuffixByteRequest(suffix):
+            return Ask(key, -suffix) if suffix else Ask(key, 0, 0)
+        case _:
+            raise BadRequest(f"{type(where).__name__} is no byte range")
