@@ -1,0 +1,265 @@
+"""Which images belong together: stacks of same-shaped pages, their reduced-resolution levels and their masks.
+
+Writers say so in several ways: NewSubfileType (TIFF 6.0 p. 36), the SubIFDs tag (Adobe PageMaker 6.0 notes), OME-XML,
+ImageJ's and tifffile's image descriptions. What nobody claims is stacked when nothing but the pixels differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.types import Shape
+from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
+from byteatlas_scanners.tiff.ifd import Directories, Ifd
+from byteatlas_scanners.tiff.page import NONE, Page, to_page
+from byteatlas_scanners.tiff.samples import chain, is_plain, sample_type
+from byteatlas_scanners.tiff.tags import Tag
+
+GEO_TAGS = (
+    Tag.MODEL_PIXEL_SCALE,
+    Tag.MODEL_TIEPOINT,
+    Tag.MODEL_TRANSFORMATION,
+    Tag.GEO_KEY_DIRECTORY,
+    Tag.GEO_DOUBLE_PARAMS,
+    Tag.GEO_ASCII_PARAMS,
+    Tag.GDAL_NODATA,
+    Tag.GDAL_METADATA,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Same-shaped pages along named leading axes (none for a single page), in C order of those axes."""
+
+    pages: tuple[Page, ...]
+    axes: Axes = Axes((), ())
+
+    @property
+    def first(self) -> Page:
+        return self.pages[0]
+
+    @property
+    def leading(self) -> Shape:
+        return self.axes.lengths
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One image of the file: its levels, the full resolution first, and masks by level."""
+
+    levels: tuple[Stack, ...]
+    masks: Mapping[int, Page] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A directory that cannot be presented."""
+
+    name: str
+    error: ByteatlasError
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file holds."""
+
+    images: tuple[Image, ...]
+    refused: tuple[Refused, ...]
+
+
+@dataclass(slots=True)
+class _Draft:
+    page: Page
+    levels: list[Page] = field(default_factory=list)
+    masks: list[Page] = field(default_factory=list)
+
+
+def arrange(directories: Directories, size: int, jfif: frozenset[str] = frozenset()) -> Contents:
+    """Sort all directories into images; ``jfif`` names those whose JPEG streams carry a JFIF marker."""
+    refused: list[Refused] = []
+    drafts: list[_Draft] = []
+    for ifd in directories.ifds:
+        page = _page(ifd, size, refused, jfif)
+        if page is None:
+            continue
+        _place(page, drafts)
+        _place_subs(ifd, drafts, size, refused, jfif)
+    if directories.broken is not None:
+        refused.append(Refused(f"page/{len(directories.ifds)}", directories.broken))
+    return Contents(tuple(_images(drafts, size)), tuple(refused))
+
+
+def _page(ifd: Ifd, size: int, refused: list[Refused], jfif: frozenset[str]) -> Page | None:
+    """A directory's page, or None with the reason noted."""
+    try:
+        page = to_page(ifd, size, jfif=ifd.name in jfif)
+        chain(page, page.chunk_height)  # what cannot be decoded must not spoil a stack
+        return page
+    except (CorruptFile, Unsupported) as error:
+        refused.append(Refused(ifd.name, error))
+        return None
+
+
+def _place(page: Page, drafts: list[_Draft]) -> None:
+    """Put a page of the main chain where it belongs: a mask, a level of the image before it, or a new image."""
+    if drafts:
+        owner = drafts[-1]
+        if page.is_mask:
+            owner.masks.append(page)
+            return
+        if page.is_reduced and _is_level(owner.page, page):
+            owner.levels.append(page)
+            return
+    drafts.append(_Draft(page))
+
+
+def _place_subs(ifd: Ifd, drafts: list[_Draft], size: int, refused: list[Refused], jfif: frozenset[str]) -> None:
+    owner = drafts[-1]
+    for j, sub in enumerate(ifd.subs):
+        if isinstance(sub, ByteatlasError):
+            refused.append(Refused(f"{ifd.name}/sub/{j}", sub))
+            continue
+        page = _page(sub, size, refused, jfif)
+        if page is None:
+            continue
+        if page.is_mask:
+            owner.masks.append(page)
+        elif _is_level(owner.page, page) and (page.is_reduced or not owner.page.is_reduced):
+            owner.levels.append(page)
+        else:
+            drafts.append(_Draft(page))
+
+
+def _is_level(full: Page, page: Page) -> bool:
+    """Whether a page can be a smaller version of an image."""
+    smaller = page.width <= full.width and page.height <= full.height and page.shape != full.shape
+    return smaller and page.samples == full.samples and sample_type(page) == sample_type(full)
+
+
+def _images(drafts: Sequence[_Draft], size: int) -> Iterable[Image]:
+    described = _described(drafts, size)
+    if described is not None:
+        yield from described
+        return
+    groups: dict[object, list[_Draft]] = {}
+    for draft in drafts:
+        groups.setdefault(_key(draft), []).append(draft)
+    for members in groups.values():
+        yield from _stacked(members)
+
+
+def _stacked(members: list[_Draft]) -> Iterable[Image]:
+    """Drafts of one key as a single image, stacked along ``page``."""
+    first = members[0]
+    if len(members) == 1:
+        yield Image((Stack((first.page,)), *(Stack((p,)) for p in _by_size(first.levels))), _masks(first))
+        return
+    axes = Axes(("page",), (len(members),))
+    levels = [[p for p in _by_size(m.levels)] for m in members]
+    stacks = [Stack(tuple(m.page for m in members), axes)]
+    stacks += [Stack(tuple(pages), axes) for pages in zip(*levels, strict=True)]
+    yield Image(tuple(stacks))
+
+
+def _by_size(pages: Iterable[Page]) -> list[Page]:
+    return sorted(pages, key=lambda p: -p.width * p.height)
+
+
+def _masks(draft: _Draft) -> dict[int, Page]:
+    """Masks by the level that they have the size of."""
+    sizes = [(p.height, p.width) for p in (draft.page, *_by_size(draft.levels))]
+    found: dict[int, Page] = {}
+    for mask in draft.masks:
+        at = (mask.height, mask.width)
+        level = next((i for i, s in enumerate(sizes) if s == at and i not in found), None)
+        # A mask of no level's size is kept under a number of its own, and shown as an image by itself.
+        found[level if level is not None else -1 - len(found)] = mask
+    return found
+
+
+def page_key(page: Page) -> tuple[object, ...]:
+    """Everything but the data that two pages must share to be one array."""
+    chains: list[object] = []
+    for rows in {page.chunk_height, page.last_rows}:
+        chains.append((rows, repr(chain(page, rows))))
+    grid = None if is_plain(page) else (page.tiled, page.chunk_height, page.chunk_width)
+    geo = tuple(page.ifd.bytes(tag) for tag in GEO_TAGS)
+    palette = page.ifd.bytes(Tag.COLOR_MAP)
+    return (page.shape, page.planar, sample_type(page).str, page.photometric, tuple(chains), grid, geo, palette)
+
+
+def _key(draft: _Draft) -> object:
+    if draft.masks:
+        return id(draft)
+    return (page_key(draft.page), tuple(page_key(p) for p in _by_size(draft.levels)))
+
+
+def _described(drafts: Sequence[_Draft], size: int) -> list[Image] | None:
+    """Images as OME-XML, ImageJ or tifffile describe them; None where they do not, or not truthfully."""
+    if not drafts:
+        return None
+    text = drafts[0].page.ifd.text(Tag.IMAGE_DESCRIPTION) or ""
+    if text.rstrip().endswith("OME>") and "<OME" in text[:4096]:
+        return _ome(text, drafts)
+    axes = imagej_axes(text) or shaped_axes(text, drafts[0].page.shape)
+    if axes is None or any(d.masks or d.levels for d in drafts[1:]):
+        return None
+    count = math.prod(axes.lengths)
+    if count > 1 and len(drafts) == 1 and not drafts[0].levels:
+        pages = _implied(drafts[0].page, count, size)
+        return None if pages is None else [Image((Stack(pages, axes),))]
+    if len(drafts) != count or len({_key(d) for d in drafts}) != 1 or drafts[0].levels:
+        return None
+    return [Image((Stack(tuple(d.page for d in drafts), axes),))]
+
+
+def _implied(page: Page, count: int, size: int) -> tuple[Page, ...] | None:
+    """Pages that have no directory: their data follow the first one's (ImageJ's large stacks, tifffile's series)."""
+    if not is_plain(page) or page.compression != NONE or count > size:
+        return None
+    start = int(page.offsets[0])
+    one = page.row_bytes * page.height * (page.samples if page.planar else 1)
+    if page.tiled or start + count * one > size:
+        return None
+    whole = replace(page, chunk_height=page.height)
+    planes = page.samples if page.planar else 1
+    step = page.row_bytes * page.height
+    pages = []
+    for i in range(count):
+        offsets = [start + i * one + k * step for k in range(planes)]
+        pages.append(_at(whole, offsets, step))
+    return tuple(pages)
+
+
+def _at(page: Page, offsets: list[int], length: int) -> Page:
+    at = np.asarray(offsets, np.uint64)
+    return replace(page, offsets=at, counts=np.full(len(at), length, np.uint64))
+
+
+def _ome(text: str, drafts: Sequence[_Draft]) -> list[Image] | None:
+    """One image for each OME Image whose planes are all in this file and alike; None when any is not."""
+    pages = {d.page.ifd.name: d for d in drafts}
+    found: list[Image] = []
+    used: set[str] = set()
+    for image in ome_images(text, len(drafts)):
+        names = [f"page/{i}" for i in image.pages]
+        if not names or any(n not in pages for n in names) or used & set(names) or len(set(names)) != len(names):
+            return None
+        members = [pages[n] for n in names]
+        if len({_key(m) for m in members}) != 1:
+            return None
+        used |= set(names)
+        axes = image.axes
+        stacks = [Stack(tuple(m.page for m in members), axes)]
+        levels = [_by_size(m.levels) for m in members]
+        stacks += [Stack(tuple(level), axes) for level in zip(*levels, strict=True)]
+        found.append(Image(tuple(stacks), _masks(members[0]) if len(members) == 1 else {}))
+    rest = [d for d in drafts if d.page.ifd.name not in used]
+    for draft in rest:
+        found.extend(_stacked([draft]))
+    return found or None
