@@ -325,4 +325,3 @@ def _count(value: JSON) -> int:
 def _inside(size: int, at: int, width: int) -> None:
     if not width or at + width > 8 * size:
         raise ValueError(f"{width} bits at bit {at} of {size} bytes")
-

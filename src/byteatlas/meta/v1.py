@@ -1,0 +1,43 @@
+"""Zarr version 1 documents: ``meta`` and ``attrs``. Read only; version 1 has arrays and no groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.meta import v2
+from byteatlas.meta.model import ArrayMeta
+from byteatlas.meta.parts import object_of
+from byteatlas.types import JSON
+
+
+def parse_array(meta: JSON, attrs: JSON, where: str = "") -> ArrayMeta:
+    """The array that ``meta`` and ``attrs`` describe (v1 specification, "Metadata").
+
+    >>> parse_array({"zarr_format": 1, "shape": [4], "chunks": [2], "dtype": "<i4", "compression": "zlib",
+    ...     "compression_opts": 1, "fill_value": 0, "order": "C"}, {}).shape
+    (4,)
+    """
+    document = object_of(meta, where, "meta")
+    if document.get("zarr_format") != 1:
+        raise InvalidMetadata(where, f"zarr_format {document.get('zarr_format')!r} in a version 1 document")
+    zarray = {k: document[k] for k in ("shape", "chunks", "dtype", "fill_value", "order") if k in document}
+    zarray |= {"zarr_format": 2, "filters": None, "compressor": _compressor(document, where)}
+    if isinstance(zarray.get("dtype"), str) and zarray["dtype"].lstrip("|") == "O":
+        raise Unsupported("datatype", f"{where}: version 1 object arrays hold pickles")
+    return replace(v2.parse_array(zarray, attrs, where), zarr_format=1)
+
+
+def _compressor(document: Mapping[str, JSON], where: str) -> JSON:
+    name, options = document.get("compression"), document.get("compression_opts")
+    if name is None or name == "none":
+        return None
+    match name, options:
+        case (("zlib" | "bz2"), (int() | None)):
+            return {"id": name, "level": 1 if options is None else options}
+        case "blosc", (dict() | None):
+            return {"id": "blosc", **(options or {})}
+        case "lzma", (dict() | None):
+            return {"id": "lzma", **(options or {})}
+    raise Unsupported("codec", f"{where}: compression {name!r} with options {options!r}")

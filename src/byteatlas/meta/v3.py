@@ -1,0 +1,140 @@
+"""Zarr version 3 documents (``zarr.json``) to and from the model.
+
+Strict where the specification says MUST. Two deviations of real writers are accepted: a ``null`` fill value (GDAL) and
+names of drafts (`parts.RENAMED`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.meta import dtypes, encodings, fill
+from byteatlas.meta.grid import chunk_counts
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RectilinearGrid
+from byteatlas.meta.parts import (
+    codec_json,
+    codecs_of,
+    extension,
+    grid_json,
+    grid_of,
+    ignorable,
+    keys_json,
+    keys_of,
+    names_of,
+    object_of,
+    shape_of,
+)
+from byteatlas.types import JSON
+
+ARRAY_MEMBERS = frozenset(
+    (
+        "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
+        "attributes", "storage_transformers", "dimension_names", "consolidated_metadata",
+    )
+)  # fmt: skip
+GROUP_MEMBERS = frozenset(("zarr_format", "node_type", "attributes", "consolidated_metadata"))
+REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
+
+
+def parse_array(document: JSON, where: str = "") -> tuple[ArrayMeta, NDArray[np.uint8] | None]:
+    """The array, and for each chunk (flat index) the number of its encoding when it has several.
+
+    Raises `InvalidMetadata`, `Unsupported`, `MissingExtra`.
+    """
+    doc = _node(document, "array", ARRAY_MEMBERS, where)
+    for key in REQUIRED:
+        if key not in doc:
+            raise InvalidMetadata(where, f"{key!r} is missing")
+    shape = shape_of(doc["shape"], where)
+    data_type = dtypes.from_v3(doc["data_type"], where)
+    grid = grid_of(doc["chunk_grid"], shape, where)
+    _no_transformers(doc, where)
+    codecs = codecs_of(doc["codecs"], where)
+    stored, column = _encodings(codecs, chunk_counts(shape, grid), where)
+    meta = ArrayMeta(
+        shape=shape,
+        data_type=data_type,
+        grid=grid,
+        encodings=stored,
+        fill_value=fill.from_v3(doc["fill_value"], data_type, where),
+        dimension_names=names_of(doc.get("dimension_names"), len(shape), where),
+        attributes=object_of(doc.get("attributes", {}), where, "attributes"),
+        keys=keys_of(doc["chunk_key_encoding"], where),
+        zarr_format=3,
+    )
+    return meta, column
+
+
+def parse_group(document: JSON, where: str = "") -> GroupMeta:
+    """The group that a ``zarr.json`` describes."""
+    doc = _node(document, "group", GROUP_MEMBERS, where)
+    return GroupMeta(object_of(doc.get("attributes", {}), where, "attributes"), 3)
+
+
+def _node(document: JSON, kind: str, known: frozenset[str], where: str) -> dict[str, JSON]:
+    doc = object_of(document, where, "zarr.json")
+    if doc.get("zarr_format") != 3:
+        raise InvalidMetadata(where, f"zarr_format {doc.get('zarr_format')!r} in zarr.json")
+    if doc.get("node_type") != kind:
+        raise InvalidMetadata(where, f"node_type {doc.get('node_type')!r} where an {kind} is expected")
+    for key, member in doc.items():
+        if key not in known and not ignorable(member):
+            raise InvalidMetadata(where, f"unknown member {key!r} that must be understood")
+    return doc
+
+
+def _no_transformers(doc: Mapping[str, JSON], where: str) -> None:
+    given = doc.get("storage_transformers") or []
+    if not isinstance(given, list):
+        raise InvalidMetadata(where, f"storage_transformers {given!r}")
+    for item in given:
+        name = extension(item, where, "storage transformer").name
+        raise Unsupported("storage-transformer", f"{where}: unknown storage transformer {name!r}")
+
+
+def _encodings(
+    codecs: tuple[CodecSpec, ...], counts: tuple[int, ...], where: str
+) -> tuple[tuple[Encoding, ...], NDArray[np.uint8] | None]:
+    if codecs[0].name != encodings.NAME:
+        return (Encoding(codecs),), None
+    if len(codecs) != 1:
+        raise InvalidMetadata(where, f"{encodings.NAME} is a chain by itself")
+    return encodings.parse(codecs[0].configuration, counts, where)
+
+
+def dump_array(meta: ArrayMeta, encoding_column: NDArray[np.uint8] | None = None) -> dict[str, JSON]:
+    """The ``zarr.json`` of an array. Raises `Unsupported` (reason ``zarr-v3``) for what cannot be expressed."""
+    column = encoding_column if encoding_column is not None and encoding_column.any() else None
+    first = meta.encodings[0]
+    plain = len(meta.encodings) == 1 or column is None
+    if plain and first.chunk_shape is None and first.data_type in (None, meta.data_type) and not first.cast:
+        codecs = [codec_json(c) for c in first.codecs]
+    else:
+        spec = encodings.dump(meta.encodings, column, chunk_counts(meta.shape, meta.grid))
+        codecs = [codec_json(spec)]
+    if isinstance(meta.grid, RectilinearGrid) and meta.ndim == 0:
+        raise Unsupported("zarr-v3", "a rectilinear grid without axes")
+    document: dict[str, JSON] = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(meta.shape),
+        "data_type": dtypes.to_v3(meta.data_type),
+        "chunk_grid": grid_json(meta.grid),
+        "chunk_key_encoding": keys_json(meta.keys),
+        "fill_value": fill.to_v3(meta.fill_value, meta.data_type),
+        "codecs": codecs,
+        "attributes": dict(meta.attributes),
+    }
+    if meta.dimension_names is not None:
+        document["dimension_names"] = list(meta.dimension_names)
+    return document
+
+
+def dump_group(meta: GroupMeta) -> dict[str, Any]:
+    """The ``zarr.json`` of a group."""
+    return {"zarr_format": 3, "node_type": "group", "attributes": dict(meta.attributes)}
