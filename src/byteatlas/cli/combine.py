@@ -1,0 +1,253 @@
+"""``byteatlas combine``: many maps (or archives) as one; ``--dry-run`` shows the plan, ``--append`` adds to a map."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from byteatlas.cli import common
+from byteatlas.combine import (
+    ByOrder,
+    CombineOptions,
+    CoordinateSource,
+    Finding,
+    FromAttribute,
+    FromName,
+    FromVariable,
+    Plan,
+    Values,
+)
+from byteatlas.errors import BadRequest, Conflict
+from byteatlas.types import JSON
+
+DATE_FIELDS = {"Y": r"\d{4}", "j": r"\d{3}", "y": r"\d{2}", **dict.fromkeys("mdHMS", r"\d{2}")}
+COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
+
+
+@click.command(
+    epilog="Exit status: 0 combined (or: can be), 5 conflicts. Coordinate sources for --coord: var:PATH, raw:PATH (times "
+    "as they are), attr:NAME, attr:VARIABLE:NAME, name:REGEX, date:FORMAT (strptime, found in the name), order, "
+    "values:A,B,C."
+)
+@click.argument("inputs", nargs=-1, required=True, metavar="REF...")
+@click.option("-o", "--output", metavar="OUT", help="The map to write (.json or .parquet).")
+@click.option("--concat", "-c", multiple=True, metavar="DIM", help="Dimension along which files follow each other.")
+@click.option("--coord", multiple=True, metavar="DIM=SOURCE", help="Where coordinate values come from; see below.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and every difference; write nothing.")
+@click.option(
+    "--on-conflict", type=click.Choice(["error", "drop-variable", "drop-file"]), default="error", show_default=True
+)
+@click.option("--order", type=click.Choice(["coordinate", "given"]), default="coordinate", show_default=True)
+@click.option("--duplicates", type=click.Choice(["error", "first", "last"]), default="error", show_default=True)
+@click.option("--attributes", type=click.Choice(["common", "first"]), default="common", show_default=True)
+@click.option(
+    "--trust", multiple=True, metavar="VAR", help="Take this variable from the first file unchecked (* = all)."
+)
+@click.option("--no-reconcile", is_flag=True, help="Refuse every difference that plain Zarr cannot say.")
+@click.option("--units", metavar="UNITS", help="Units of the combined time, such as 'days since 1970-01-01'.")
+@click.option("--append", is_flag=True, help="Add to the map OUT, which exists; files that it has are passed over.")
+@click.option("--replace", is_flag=True, help="With --append: files with the same coordinates replace older ones.")
+@common.json_option
+@common.storage_option
+def combine(
+    inputs: Sequence[str],
+    output: str | None,
+    concat: Sequence[str],
+    coord: Sequence[str],
+    dry_run: bool,
+    append: bool,
+    replace: bool,
+    as_json: bool,
+    storage_options: Mapping[str, JSON] | None,
+    **choices: Any,
+) -> int:
+    """Combine reference maps or archives into one map. Nothing is copied but coordinates.
+
+    \b
+    Examples:
+      byteatlas combine maps/*.json -o all.parquet --concat time
+      byteatlas combine maps/*.json --concat time --dry-run
+      byteatlas combine new/*.nc -o all.parquet --concat time --append
+    """
+    from byteatlas import api
+
+    if output is None and not dry_run:
+        raise click.UsageError("say where to write with -o OUT, or --dry-run")
+    if replace and not append:
+        raise click.UsageError("--replace goes with --append")
+    options = chosen(concat, coord, choices)
+    if append and not dry_run:
+        return appended(inputs, str(output), options, replace, as_json, storage_options)
+    prepared = api.prepare_combine(inputs, options=options, storage_options=storage_options)
+    if as_json:
+        common.print_json(plan_json(prepared.plan))
+    elif dry_run:
+        show_plan(prepared.plan)
+    if not prepared.plan.ok:
+        if dry_run or as_json:
+            return 5
+        raise Conflict([f.sentence() for f in prepared.plan.conflicts])
+    if output is not None and not dry_run:
+        api.write(prepared.result(), output, storage_options=storage_options)
+        if not as_json:
+            show_summary(prepared.plan, output)
+    return 0
+
+
+def chosen(concat: Sequence[str], coord: Sequence[str], choices: Mapping[str, Any]) -> CombineOptions:
+    """Options from the command line."""
+    return CombineOptions(
+        concat=tuple(concat),
+        coords=dict(source_of(text) for text in coord),
+        order=choices["order"],
+        duplicates=choices["duplicates"],
+        on_conflict=choices["on_conflict"],
+        attributes=choices["attributes"],
+        reconcile=not choices["no_reconcile"],
+        trust=tuple(choices["trust"]),
+        units=choices["units"],
+    )
+
+
+def source_of(text: str) -> tuple[str, CoordinateSource]:
+    """``DIM=SOURCE`` as a coordinate source. Raises `BadRequest` for what is none."""
+    dim, equals, spelled = text.partition("=")
+    kind, _, rest = spelled.partition(":")
+    if not (dim and equals):
+        raise BadRequest(f"--coord {text!r}: expected DIM=SOURCE")
+    match kind:
+        case "var":
+            return dim, FromVariable(rest or None)
+        case "raw":
+            return dim, FromVariable(rest or None, decode=False)
+        case "attr":
+            variable, colon, name = rest.rpartition(":")
+            return dim, FromAttribute(name, variable if colon else None)
+        case "name":
+            return dim, FromName(pattern(rest))
+        case "date":
+            return dim, FromName(date_pattern(rest), rest)
+        case "order":
+            return dim, ByOrder()
+        case "values":
+            return dim, Values(tuple(numbers(rest.split(","))))
+    raise BadRequest(f"--coord {text!r}: no source {kind!r}; known: var, raw, attr, name, date, order, values")
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise BadRequest(f"{text!r} is not a regular expression: {error}") from error
+
+
+def date_pattern(text: str) -> re.Pattern[str]:
+    """The regular expression for a strptime format of numbers.
+
+    >>> date_pattern("%Y%m%d").pattern
+    '\\\\d{4}\\\\d{2}\\\\d{2}'
+    """
+    found = ""
+    at = 0
+    for match in re.finditer(r"%(.)", text):
+        if match[1] not in DATE_FIELDS:
+            raise BadRequest(
+                f"%{match[1]} cannot be looked for in names; known: {', '.join('%' + f for f in DATE_FIELDS)}"
+            )
+        found += re.escape(text[at : match.start()]) + DATE_FIELDS[match[1]]
+        at = match.end()
+    return re.compile(found + re.escape(text[at:]))
+
+
+def numbers(texts: Sequence[str]) -> list[float | int | str]:
+    result: list[float | int | str] = []
+    for text in texts:
+        try:
+            result.append(int(text))
+        except ValueError:
+            try:
+                result.append(float(text))
+            except ValueError:
+                result.append(text)
+    return result
+
+
+def appended(
+    inputs: Sequence[str],
+    output: str,
+    options: CombineOptions,
+    replace: bool,
+    as_json: bool,
+    storage_options: Mapping[str, JSON] | None,
+) -> int:
+    """``--append``."""
+    from byteatlas import api
+
+    done = api.append(output, inputs, options=options, replace=replace, storage_options=storage_options)
+    if as_json:
+        common.print_json(asdict(done))
+    else:
+        text = f"{output}: {common.count_text(len(done.added), 'file')} added"
+        text += f", {len(done.replaced)} replaced" if done.replaced else ""
+        text += f", {len(done.skipped)} were there already" if done.skipped else ""
+        common.console().print(text)
+    return 0
+
+
+def plan_json(plan: Plan) -> JSON:
+    """A plan as JSON."""
+    return {"ok": plan.ok, **asdict(plan)}
+
+
+def show_plan(plan: Plan, most: int = 12) -> None:
+    """The plan as tables: dimensions, variables, differences."""
+    from rich.table import Table
+
+    out = common.console()
+    for dim in plan.dimensions:
+        units = f", {dim.units} ({dim.calendar})" if dim.units else ""
+        title = f"{dim.name}: {dim.length} from {dim.source}, {dim.direction}{units}"
+        table = Table("", "first", "last", "count", "files", title=title, title_justify="left")
+        for i, block in list(enumerate(dim.blocks))[:most]:
+            table.add_row(str(i), str(block.first), str(block.last), str(block.count), names_text(block.files))
+        if len(dim.blocks) > most:
+            table.add_row("...", "", "", "", f"{len(dim.blocks) - most} more")
+        out.print(table)
+    table = Table("variable", "action", "dimensions", "type", "chunks", "encodings", "written as", title="variables")
+    for v in plan.variables:
+        dims = ", ".join(f"{d or '?'}={n}" for d, n in zip(v.dims, v.shape, strict=True))
+        table.add_row(
+            v.path, v.action, dims, v.dtype, v.chunks, str(v.encodings), "Zarr" if v.plain else "byteatlas v3"
+        )
+    out.print(table)
+    show_findings(plan.findings, out)
+    out.print("[green]can be combined[/]" if plan.ok else f"[red]{len(plan.conflicts)} conflicts[/]")
+
+
+def names_text(names: Sequence[str]) -> str:
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "") if names else ""
+
+
+def show_findings(findings: Sequence[Finding], out: Any) -> None:
+    """Differences, the worst first."""
+    from rich.markup import escape
+
+    for level in ("conflict", "reconciled", "note"):
+        for f in findings:
+            if f.level == level:
+                out.print(f"[{COLOURS[level]}]{level}:[/] {escape(f.sentence())}")
+
+
+def show_summary(plan: Plan, output: str) -> None:
+    """What was done, in a few lines."""
+    out = common.console()
+    loud = [f for f in plan.findings if f.level == "reconciled" or "left out:" in f.detail]
+    show_findings(loud, out)
+    total = sum(v.references for v in plan.variables)
+    kept = len(plan.inputs)
+    text = f"{output}: {common.count_text(kept, 'input')}, {common.count_text(len(plan.variables), 'variable')}, "
+    out.print(text + common.count_text(total, "reference"))

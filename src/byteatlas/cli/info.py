@@ -1,0 +1,142 @@
+"""``byteatlas info``: what is in a map, an archive or a store, and where its bytes lie."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from byteatlas.cli.common import console, count_text, json_option, print_json, size_text, storage_option
+from byteatlas.describe import ArrayFacts, GroupFacts, describe
+from byteatlas.errors import BadRequest
+from byteatlas.manifest.model import ReportItem, VirtualGroup, VirtualNode
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+
+@click.command(no_args_is_help=True)
+@click.argument("target", metavar="X")
+@click.option("--attrs", is_flag=True, help="Show attributes, too.")
+@click.option("--group", "path", default="", metavar="PATH", help="Only what is below this group, or this array.")
+@storage_option
+@json_option
+def info(target: str, attrs: bool, path: str, storage_options: Mapping[str, JSON] | None, as_json: bool) -> None:
+    """Show a reference map, an archive file or a Zarr store as a tree: groups, arrays, chunks, codecs, bytes.
+
+    \b
+    Example:
+      byteatlas info all.parquet
+      byteatlas info data/ocean_2024-01.nc --attrs
+      byteatlas info all.parquet --json | jq '.arrays[].stored_bytes'
+    """
+    from byteatlas import api
+    from byteatlas.io.kind import kind_of
+
+    kind = kind_of(target, storage_options)
+    report: tuple[ReportItem, ...] = ()
+    if kind == "zarr":
+        facts = describe(api.open(target, path=path, storage_options=storage_options), path.strip("/"))
+    else:
+        node: VirtualNode = (
+            api.scan(target, on_refusal="ignore", storage_options=storage_options)
+            if kind == "archive"
+            else api.load(target, storage_options=storage_options)
+        )
+        if isinstance(node, VirtualGroup):
+            report = tuple(item for item in node.report if item.status == "refused")
+            facts = describe(node[path], path.strip("/"))
+        elif path.strip("/"):
+            raise BadRequest(f"{target}: the root is an array")
+        else:
+            facts = describe(node)
+    if as_json:
+        print_json({"target": target, "kind": kind, **facts.document(), "refused": _refusals(report)})
+        return
+    out = console()
+    out.print(_tree(f"{target}", kind, facts, attrs=attrs))
+    out.print(_summary(facts))
+    for reason, n in Counter(item.reason for item in report).most_common():
+        first = next(item for item in report if item.reason == reason)
+        more = f" (and {n - 1} more)" if n > 1 else ""
+        out.print(f"[yellow]refused[/] {reason} x {n}: ", end="")
+        out.print(f"{first.path}: {first.detail}{more}", markup=False)
+
+
+def _refusals(report: tuple[ReportItem, ...]) -> JSON:
+    return [{"path": i.path, "reason": i.reason, "detail": i.detail, "locators": list(i.locators)} for i in report]
+
+
+def _tree(title: str, kind: str, facts: GroupFacts, *, attrs: bool) -> Tree:
+    from rich.markup import escape
+    from rich.text import Text
+    from rich.tree import Tree
+
+    root = Tree(f"[bold]{escape(title)}[/] [dim]({kind})[/]", guide_style="dim")
+    branches: dict[str, Tree] = {"": root}
+    if attrs:
+        _attributes(root, facts.attributes)
+    for path, node in facts.members:
+        parent, _, name = path.rpartition("/")
+        if isinstance(node, GroupFacts):
+            branches[path] = branches[parent].add(f"[bold blue]{escape(name)}/[/]")
+        else:
+            label = Text.assemble(
+                (name or "(root array)", "bold"), "  ", (node.dtype, "cyan"), " ", node.shape_text, "\n",
+                (_layout(node), "dim"), "\n", (_place(node), "dim"),
+            )  # fmt: skip
+            branches[path] = branches[parent].add(label)
+        if attrs:
+            _attributes(branches[path], node.attributes)
+    return root
+
+
+def _attributes(branch: Tree, attributes: Mapping[str, JSON]) -> None:
+    from rich.text import Text
+
+    for name, value in attributes.items():
+        text = str(value)
+        branch.add(Text(f"{name} = {text if len(text) <= 90 else text[:87] + '...'}", style="green"))
+
+
+def _layout(array: ArrayFacts) -> str:
+    encodings = f", {array.encodings} encodings" if array.encodings > 1 else ""
+    return f"chunks {array.chunks_text}, {array.codecs or 'not compressed'}, fill {array.fill}{encodings}"
+
+
+def _place(array: ArrayFacts) -> str:
+    """How many bytes, and where."""
+    if array.stored is None:
+        return f"{size_text(array.nbytes)} decoded"
+    parts = [count_text(array.stored.present, "chunk")]
+    if array.stored.missing:
+        parts.append(f"{array.stored.missing:,} missing")
+    if array.stored.inline:
+        parts.append(f"{array.stored.inline:,} inline")
+    ratio = f" ({array.nbytes / array.stored.bytes:.1f}x)" if array.stored.bytes else ""
+    parts.append(f"{size_text(array.stored.bytes)} for {size_text(array.nbytes)}{ratio}")
+    places = array.stored.sources
+    if len(places) == 1:
+        parts.append(f"{places[0].url} bytes {places[0].begin:,} to {places[0].end:,}")
+    elif places:
+        parts.append(f"in {len(places):,} files, {places[0].url} to {places[-1].url}")
+    return ", ".join(parts)
+
+
+def _summary(facts: GroupFacts) -> str:
+    arrays = [node for _, node in facts.members if isinstance(node, ArrayFacts)]
+    groups = len(facts.members) - len(arrays)
+    text = f"{count_text(groups, 'group')}, {count_text(len(arrays), 'array')}"
+    stored = [a.stored for a in arrays if a.stored is not None]
+    decoded = sum(a.nbytes for a in arrays)
+    if not stored:
+        return f"{text}, {size_text(decoded)} decoded"
+    files = {place.url for s in stored for place in s.sources}
+    chunks = sum(s.present for s in stored)
+    return (
+        f"{text}, {count_text(chunks, 'chunk')} in {count_text(len(files), 'file')}: "
+        f"{size_text(sum(s.bytes for s in stored))} stored, {size_text(decoded)} decoded"
+    )

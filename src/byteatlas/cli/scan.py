@@ -1,0 +1,163 @@
+"""``byteatlas scan``: archive files to reference maps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from byteatlas.cli.app import status_of
+from byteatlas.cli.common import count_text, json_option, print_json, progress, storage_option
+from byteatlas.errors import ByteatlasError
+from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
+from byteatlas.types import JSON
+
+SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.bz2", ".json.xz", ".parquet", ".parq", ".pq")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file."""
+
+    source: str
+    target: str
+    arrays: int = 0
+    chunks: int = 0
+    refused: tuple[ReportItem, ...] = ()
+    error: ByteatlasError | None = None
+
+    def document(self) -> JSON:
+        """For ``--json``."""
+        found: dict[str, JSON] = {
+            "source": self.source,
+            "target": self.target if self.error is None else None,
+            "arrays": self.arrays,
+            "chunks": self.chunks,
+            "refused": [{"path": i.path, "reason": i.reason, "detail": i.detail} for i in self.refused],
+        }
+        if self.error is not None:
+            found["error"] = {"type": type(self.error).__name__, "message": str(self.error)}
+        return found
+
+
+@click.command(no_args_is_help=True)
+@click.argument("sources", nargs=-1, required=True, metavar="FILE...")
+@click.option("-o", "--output", required=True, metavar="DIR|FILE", help="A map (one file only) or a folder for maps.")
+@click.option("--map-format", type=click.Choice(["json", "parquet"]), default="json", help="For maps in a folder.")
+@click.option("--format", "scanner", metavar="NAME", help="The files' format; found by their first bytes if not given.")
+@click.option("--group", metavar="PATH", help="Index only this group of each file.")
+@click.option("--inline-below", type=int, default=0, metavar="BYTES", help="Copy smaller arrays into the map.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 when a dataset was refused.")
+@storage_option
+@json_option
+def scan(
+    sources: tuple[str, ...],
+    output: str,
+    map_format: str,
+    strict: bool,
+    as_json: bool,
+    storage_options: Mapping[str, JSON] | None,
+    **chosen: Any,
+) -> int:
+    """Index archive files (HDF5, netCDF, TIFF): where each chunk's bytes lie.
+
+    A dataset that cannot be represented is refused with a reason and listed; it is never filled with something else.
+    A file that fails does not stop the others.
+
+    \b
+    Example:
+      byteatlas scan data/*.nc -o maps/
+      byteatlas scan s3://bucket/air.nc -o air.parquet --storage-options '{"anon": true}'
+    """
+    targets = _targets(sources, output, map_format)
+    outcomes = []
+    with progress("scanning", len(sources), quiet=as_json) as advance:
+        for source in sources:
+            outcomes.append(_scan_one(source, targets[source], storage_options, **chosen))
+            advance(source.rpartition("/")[2])
+    if as_json:
+        print_json([outcome.document() for outcome in outcomes])
+    else:
+        for outcome in outcomes:
+            _tell(outcome)
+    failed = [outcome.error for outcome in outcomes if outcome.error is not None]
+    if failed:
+        return status_of(failed[0])
+    return int(strict and any(outcome.refused for outcome in outcomes))
+
+
+def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str, str]:
+    """The map for each file; usage errors before any work is done."""
+    if output.endswith(SUFFIXES):
+        if len(sources) > 1:
+            raise click.UsageError(
+                f"{output} is one map, but there are {len(sources)} files: give a folder, then combine"
+            )
+        return {sources[0]: output}
+    targets: dict[str, str] = {}
+    for source in dict.fromkeys(sources):
+        name = source.rstrip("/").rpartition("/")[2]
+        stem = name.rpartition(".")[0] or name
+        targets[source] = f"{output.rstrip('/')}/{stem}.{map_format}"
+    twice = [target for target, n in Counter(targets.values()).items() if n > 1]
+    if twice:
+        same = [source for source, target in targets.items() if target == twice[0]]
+        raise click.UsageError(f"{' and '.join(same)} would both be written to {twice[0]}")
+    if "://" not in output:
+        Path(output).mkdir(parents=True, exist_ok=True)
+    return targets
+
+
+def _scan_one(
+    source: str,
+    target: str,
+    storage_options: Mapping[str, JSON] | None,
+    *,
+    scanner: str | None,
+    group: str | None,
+    inline_below: int,
+) -> Outcome:
+    from byteatlas import api
+    from byteatlas.scan.contract import ScanOptions
+
+    outcome = Outcome(source, target)
+    options = ScanOptions(inline_below=inline_below, group=group)
+    try:
+        found = api.scan(source, format=scanner, on_refusal="ignore", options=options, storage_options=storage_options)
+        api.write(found, target, storage_options=storage_options)
+    except ByteatlasError as error:
+        return replace(outcome, error=error)
+    return counted(outcome, found)
+
+
+def counted(outcome: Outcome, found: VirtualGroup) -> Outcome:
+    """The outcome with its numbers."""
+    arrays = [node for _, node in found.walk() if isinstance(node, VirtualArray)]
+    return replace(
+        outcome,
+        arrays=len(arrays),
+        chunks=sum(_total(a.manifest.grid_shape) for a in arrays),
+        refused=tuple(item for item in found.report if item.status == "refused"),
+    )
+
+
+def _total(shape: tuple[int, ...]) -> int:
+    total = 1
+    for n in shape:
+        total *= n
+    return total
+
+
+def _tell(outcome: Outcome) -> None:
+    if outcome.error is not None:
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {' '.join(str(outcome.error).split())}", err=True)
+        return
+    numbers = f"{count_text(outcome.arrays, 'array')}, {count_text(outcome.chunks, 'chunk')}"
+    refused = f", {click.style(f'{len(outcome.refused)} refused', fg='yellow')}" if outcome.refused else ""
+    click.echo(f"{outcome.source} -> {outcome.target}: {numbers}{refused}")
+    for item in outcome.refused:
+        click.echo(f"  refused {item.path}: {item.detail} [{item.reason}]")
