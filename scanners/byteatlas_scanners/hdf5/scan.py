@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from byteatlas.errors import ByteatlasError, NotFound
+from byteatlas.errors import ByteatlasError, CorruptFile, NotFound
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
-from byteatlas.scan.contract import Parse, ScanOptions
+from byteatlas.scan.contract import Parse, ScanOptions, gather
 from byteatlas.types import JSON
+from byteatlas_scanners.hdf5.dataset import Pieces
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
 from byteatlas_scanners.hdf5.library import Library, library
-from byteatlas_scanners.hdf5.steps import all_of, both, elsewhere
+from byteatlas_scanners.hdf5.steps import all_of, elsewhere
 from byteatlas_scanners.hdf5.superblock import sniff
 from byteatlas_scanners.hdf5.tree import MOST_DEPTH, Builder, Facts
 from byteatlas_scanners.hdf5.values import Context, Value, attributes_json
+from byteatlas_scanners.hdf5.vlen import Inlined, Records, needs_inlining, read_inlined
 from byteatlas_scanners.hdf5.walk import Dataset, File, Group, open_file, walk
+from byteatlas_scanners.hdf5.wire import MALFORMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +67,44 @@ def _group_address(books: Library, group: str | None) -> int:
 def _facts(file: File) -> Parse[Facts]:
     """Dimension names and attributes of one file's objects: one common read of the global heaps for all of them."""
     names = name_dimensions(file)
-    parser = both(_load_scales(file, names), _attributes(file, names))
-    _, (attributes, lost) = yield from parser if file.url is None else elsewhere(file.url, parser)
-    return Facts(names, attributes, lost)
+    context = Context(file.form, file.heaps, _paths(file, names))
+    parts: list[Parse[Any]] = [_load_scales(file, names), _attributes(file, names, context), _inlined(file, context)]
+    parser = all_of(parts)
+    _, (attributes, lost), inlined = yield from parser if file.url is None else elsewhere(file.url, parser)
+    return Facts(names, attributes, lost, inlined)
 
 
 def _load_scales(file: File, names: Names) -> Parse[None]:
     yield from file.heaps.load(wanted_heaps(names.scales.values(), file.form.undefined))
 
 
-def _attributes(file: File, names: Names) -> Parse[tuple[dict[int, dict[str, JSON]], dict[int, str]]]:
+def _inlined(file: File, context: Context) -> Parse[dict[int, Inlined | ByteatlasError]]:
+    """The values of datasets that are decoded while scanning: variable-length data and references."""
+    wanted: list[tuple[int, Records]] = []
+    known: dict[int, bool] = {}
+    for address, node in file.objects.items():
+        if not isinstance(node, Dataset) or not isinstance(node.pieces, Pieces):
+            continue
+        what, pieces = node.what, node.pieces
+        if id(what.type) not in known:
+            known[id(what.type)] = needs_inlining(what.type)
+        if known[id(what.type)] and what.space.shape is not None and not what.external:
+            place = (what.type, what.space.shape, pieces.chunk, what.pipeline, pieces.masks, what.fill)
+            wanted.append((address, Records(*place, pieces.manifest)))
+    if not wanted:
+        return {}
+    found = yield from gather([_one_inlined(records, context, file.options.max_inline) for _, records in wanted])
+    return {address: value for (address, _), value in zip(wanted, found, strict=True)}
+
+
+def _one_inlined(records: Records, context: Context, most: int) -> Parse[Inlined]:
+    try:
+        return (yield from read_inlined(records, context, most))
+    except MALFORMED as error:
+        raise CorruptFile(context.form.base, f"damaged variable-length data ({error})") from error
+
+
+def _attributes(file: File, names: Names, context: Context) -> Parse[tuple[dict[int, dict[str, JSON]], dict[int, str]]]:
     """The attributes of every group and dataset, and a sentence for objects that lost some."""
     owners: list[tuple[int, str]] = []
     values: list[Value] = []
@@ -85,7 +117,6 @@ def _attributes(file: File, names: Names) -> Parse[tuple[dict[int, dict[str, JSO
             if attribute.name not in hidden:
                 owners.append((address, attribute.name))
                 values.append(Value(attribute.type, attribute.space.shape, attribute.data))
-    context = Context(file.form, file.heaps, _paths(file, names))
     found = yield from attributes_json(values, context)
     attributes: dict[int, dict[str, JSON]] = {}
     lost: dict[int, list[str]] = {}

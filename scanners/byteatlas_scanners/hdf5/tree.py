@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import ByteatlasError, CorruptFile, Forbidden, Unsupported
-from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
-from byteatlas.meta.model import ArrayMeta, GroupMeta, RegularGrid
+from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, inline_manifest
+from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RegularGrid
 from byteatlas.scan.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas_scanners.hdf5 import datatype, fillvalue
@@ -16,6 +16,7 @@ from byteatlas_scanners.hdf5.dims import Names
 from byteatlas_scanners.hdf5.library import Library
 from byteatlas_scanners.hdf5.links import Hard, Link
 from byteatlas_scanners.hdf5.stored import Stored
+from byteatlas_scanners.hdf5.vlen import Inlined
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group
 
 MOST_DEPTH = 128
@@ -32,6 +33,7 @@ class Facts:
     names: Names
     attributes: Mapping[int, Mapping[str, JSON]]
     lost: Mapping[int, str]
+    inlined: Mapping[int, Inlined | ByteatlasError] = field(default_factory=dict)
     arrays: dict[int, VirtualArray | ByteatlasError] = field(default_factory=dict)
 
 
@@ -131,6 +133,13 @@ class Builder:
     def _array(self, file: File, node: Dataset) -> VirtualArray:
         what, pieces, facts = node.what, node.pieces, self.facts[id(file)]
         shape = what.shape
+        values = facts.inlined.get(node.address)
+        if values is not None:
+            if isinstance(values, ByteatlasError):
+                raise values
+            return inlined_array(
+                shape, values, facts.names.of(node, values.stored.inner_shape), facts.attributes.get(node.address, {})
+            )
         stored = self.stored.get(id(what.type))
         if stored is None:
             stored = self.stored[id(what.type)] = datatype.to_zarr(what.type)
@@ -150,6 +159,28 @@ class Builder:
         if inner:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
+
+
+def inlined_array(
+    shape: tuple[int, ...],
+    values: Inlined,
+    names: tuple[str | None, ...] | None,
+    attributes: Mapping[str, JSON],
+) -> VirtualArray:
+    """An array whose values, decoded already, are one chunk in the map."""
+    stored = values.stored
+    shape += stored.inner_shape
+    meta = ArrayMeta(
+        shape,
+        stored.data_type,
+        RegularGrid(tuple([n or 1 for n in shape])),
+        (Encoding(stored.codecs),),
+        values.fill,
+        names,
+        attributes,
+    )
+    grid = tuple([1 if n else 0 for n in shape])
+    return VirtualArray(meta, inline_manifest(grid, {0: values.data} if all(shape) else {}))
 
 
 def _check_name(name: str) -> None:
