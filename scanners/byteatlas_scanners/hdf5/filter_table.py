@@ -66,7 +66,6 @@ def _fletcher32(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     return [CodecSpec("numcodecs.fletcher32")]
 
 
-
 def _szip(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     if len(item.values) < 4:
         raise _bad(item, "four values are needed")

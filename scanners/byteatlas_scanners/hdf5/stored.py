@@ -33,6 +33,7 @@ from byteatlas_scanners.hdf5.types import Datatype, Kind
 ELEMENTS = "byteatlas.hdf5-elements"
 """The codec that decodes any element layout."""
 
+ENDIAN = {"<": "little", ">": "big"}
 PADDING = (NULLTERM, NULLPAD, SPACEPAD)
 
 _NUMPY_TIME = re.compile(r"NUMPY:([<>]?)([mM])8\[(\d*(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as))\]")
@@ -70,8 +71,7 @@ def _codec(found: Layout) -> CodecSpec:
     orders = _orders(stored)
     packed = stored == _packed(stored)
     if packed and len(orders) <= 1:
-        endian = {"<": "little", ">": "big"}
-        return CodecSpec("bytes", {"endian": endian[o] for o in orders})
+        return CodecSpec("bytes", {"endian": ENDIAN[orders.pop()]} if orders else {})
     if stored.names is None or any(_padded(stored[name]) for name in stored.names):
         return CodecSpec(ELEMENTS, {"layout": to_json(found)})
     configuration: dict[str, JSON] = {"dtype": _descr(stored)}

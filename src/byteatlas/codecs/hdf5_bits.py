@@ -123,7 +123,7 @@ def _part(values: list[int], at: int, depth: int) -> tuple[Part, int]:
     match kind:
         case 1:
             big, precision, offset = values[at + 2 : at + 5]
-            if size > 8 or not 0 < precision or precision + offset > 8 * size or big > 1:
+            if size > 8 or not precision > 0 or precision + offset > 8 * size or big > 1:
                 raise InvalidMetadata("", f"{precision} bits at bit {offset} of {size} bytes, order {big}")
             return Atom(size, bool(big), precision, offset), at + 5
         case 2:

@@ -141,7 +141,7 @@ def blosc2(data: Buffer, most: int) -> bytes:
     limit = most if grid is None else _padded(grid) * itemsize
     if total > len(view) or not 0 <= nbytes <= limit or itemsize < 1 or limit > 64 * most + (1 << 20):
         raise CorruptChunk(f"a Blosc2 frame of {total} bytes, {nbytes} decoded, where {most} are expected")
-    if not 0 <= stored <= total or not 0 < chunksize:
+    if not 0 <= stored <= total or not chunksize > 0:
         raise CorruptChunk("a Blosc2 frame of impossible sizes, or of variable chunks")
     joined = _chunks(view[:total], header, header + stored, nbytes, chunksize)
     if grid is None:
