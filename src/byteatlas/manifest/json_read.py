@@ -92,10 +92,12 @@ class _IndexSink:
         self.where = where
         self.documents: dict[str, JSON] = {}
         self.nested: list[tuple[int, int]] = []
-        self.has_null = False
+        self.marks: list[tuple[int, bytes]] = []
 
     def lists(self, entries: Entries) -> None:
-        pass
+        """Remember the first key of each batch: it tells where an array's chunks stand."""
+        begin = int(entries.key[0])
+        self.marks.append((entries.base + begin, entries.data[begin : int(entries.key_end[0])].replace(b"\\/", b"/")))
 
     def text(self, key: str, raw: bytes) -> None:
         if is_document(key) or key == ".zmetadata":
@@ -143,6 +145,7 @@ class JsonMap:
             index = _IndexSink(where)
             self._body = _structure(Reader(self._source, where), index, patience=1 << 62)
         self._body.inner = index.nested
+        self._marks = index.marks
         top = self._body.top
         version = top.get("version", 0)
         if version not in (0, 1) or isinstance(version, bool):
@@ -171,29 +174,43 @@ class JsonMap:
 
     # Looking up single chunks
 
-    def find(self, key: str) -> tuple[JSON, bool]:
-        """The value of a key and True; None and False when the search cannot tell that it is missing."""
+    def find(self, key: str, prefix: str) -> tuple[JSON, bool]:
+        """The value of a key and True; None and False when the search cannot tell that it is missing.
+
+        ``prefix`` is what the keys of the same array begin with: where such keys stand is searched first.
+        """
         reader = Reader(self._source, self.where)
+        likely = self._stretches(prefix.encode())
         for spelled in dict.fromkeys((key, key.replace("/", "\\/"))):
             needle = b'"' + json.dumps(spelled, ensure_ascii=False).encode()[1:-1].replace(b"\\\\/", b"\\/") + b'"'
-            at = self._search(reader, needle)
-            if at >= 0:
-                colon = reader.skip(at + len(needle))
-                return reader.value(reader.skip(colon + 1))[0], True
+            for begin, end in likely:
+                at = self._search(reader, needle, begin, end)
+                if at >= 0:
+                    colon = reader.skip(at + len(needle))
+                    return reader.value(reader.skip(colon + 1))[0], True
         return None, False
 
-    def _search(self, reader: Reader, needle: bytes) -> int:
-        begin, end = self._body.begin, self._body.end
+    def _stretches(self, prefix: bytes) -> list[tuple[int, int]]:
+        """The text in stretches, those first where keys with this prefix stand."""
+        edges = [self._body.begin, *(at for at, _ in self._marks), self._body.end]
+        named = [False, *(key.startswith(prefix) for _, key in self._marks), False]
+        likely: list[tuple[int, int]] = []
+        rest: list[tuple[int, int]] = []
+        for i in range(len(edges) - 1):
+            (likely if named[i] or named[i + 1] else rest).append((edges[i], edges[i + 1]))
+        return likely + rest
+
+    def _search(self, reader: Reader, needle: bytes, begin: int, end: int) -> int:
         at, window = begin, 1 << 20
         while at < end:
-            reader.move(at, min(window + len(needle), end - at))
+            length = min(window + len(needle), self._body.end - at)
+            reader.move(at, length)
             found = reader.data.find(needle)
             while found >= 0:
-                place = at + found
-                if self._is_key(reader, place, len(needle)):
-                    return place
+                if self._is_key(reader, at + found, len(needle)):
+                    return at + found
                 if reader.base != at:
-                    reader.move(at, min(window + len(needle), end - at))
+                    reader.move(at, length)
                 found = reader.data.find(needle, found + 1)
             at += window
             window = min(window * 2, 8 << 20)
@@ -356,7 +373,7 @@ class LazyJson:
         source = np.empty(len(chunks), np.int32)
         offset, length = np.zeros(len(chunks), np.uint64), np.zeros(len(chunks), np.uint64)
         for i, flat in enumerate(chunks.tolist()):
-            value, sure = self._map.find(self._key(flat))
+            value, sure = self._map.find(self._key(flat), key_prefix(self._path, self._meta.keys, len(self._counts)))
             if not sure:
                 return None
             where = f"{self._map.where}: {self._key(flat)}"

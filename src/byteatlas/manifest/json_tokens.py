@@ -30,12 +30,14 @@ class Entries:
     """Entries of one kind in a window, as columns of positions into ``data``.
 
     Attributes:
+        base: where ``data`` begins in the whole text.
         key, key_end: the raw (still escaped) key, without its quotes.
         value, value_end: the raw URL or text, without its quotes.
         tail, tail_end: for lists, what stands between the URL's quote and the closing bracket.
     """
 
     data: bytes
+    base: int
     view: NDArray[np.uint8]
     key: NDArray[np.int64]
     key_end: NDArray[np.int64]
@@ -261,17 +263,27 @@ def _check(reader: Reader, quotes: NDArray[np.int64], pairs: int, sink: Sink) ->
     grid = quotes[: 4 * pairs].reshape(pairs, 4)
     _, key_end, value, value_end = (grid[:, i] for i in range(4))
     following = quotes[4 : 4 * pairs + 1 : 4]
-    limit = len(view) - 1
-    spaced = (view[np.minimum(key_end + 2, limit)] == SPACE).astype(np.int64)
-    begin = key_end + 2 + spaced
-    opening = view[np.minimum(begin, limit)]
+    # Three more quotes follow a key's end, so none of these places lies behind the window.
+    begin = key_end + 2
+    if spaced := view[begin[0]] == SPACE:
+        begin = begin + 1
+    opening = view[begin]
     is_list = opening == OPEN
-    good = (view[np.minimum(key_end + 1, limit)] == COLON) & (begin + is_list == value)
+    good = (view[key_end + 1] == COLON) & (begin + is_list == value)
+    if spaced:
+        good &= view[begin - 1] == SPACE
     good &= is_list | (opening == QUOTE)
-    end = following - 1 - (view[following - 1] == SPACE)
+    end = following - 1
+    if view[end[0]] == SPACE:
+        good &= view[end] == SPACE
+        end = end - 1
     good &= view[end] == COMMA
-    end = end - is_list
-    good &= np.where(is_list, view[end] == CLOSE, end == value_end + 1)
+    if is_list.all():
+        end = end - 1
+        good &= view[end] == CLOSE
+    else:
+        end = end - is_list
+        good &= np.where(is_list, view[end] == CLOSE, end == value_end + 1)
     count = pairs if good.all() else int(np.argmin(good))
     if count:
         _feed(reader, grid[:count], end[:count], is_list[:count], sink)
@@ -286,7 +298,17 @@ def _feed(
     if len(chosen):
         stop = end if len(chosen) == len(grid) else end[is_list]
         sink.lists(
-            Entries(data, view, chosen[:, 0] + 1, chosen[:, 1], chosen[:, 2] + 1, chosen[:, 3], chosen[:, 3] + 1, stop)
+            Entries(
+                data,
+                reader.base,
+                view,
+                chosen[:, 0] + 1,
+                chosen[:, 1],
+                chosen[:, 2] + 1,
+                chosen[:, 3],
+                chosen[:, 3] + 1,
+                stop,
+            )
         )
     if len(chosen) < len(grid):
         for a, b, c, d in grid[~is_list].tolist():
