@@ -11,6 +11,7 @@ import numpy as np
 from byteatlas.errors import CorruptFile
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.page import PALETTE, Page
+from byteatlas_scanners.tiff.samples import sample_type
 from byteatlas_scanners.tiff.tags import Tag
 
 PHOTOMETRICS = {
@@ -95,18 +96,12 @@ def array_attributes(page: Page, full: Page) -> dict[str, JSON]:
     text = full.ifd.text(Tag.GDAL_NODATA) or page.ifd.text(Tag.GDAL_NODATA)
     if text is not None:
         value = _nodata(text)
-        exact = value is not None and _represent(value, _dtype(full)) is not None
-        if exact:
-            found["_FillValue"] = value
+        scalar = None if value is None else _represent(value, sample_type(full))
+        if scalar is not None:
+            found["_FillValue"] = scalar.item()
         else:
             found["nodata"] = text.strip()
     return found
-
-
-def _dtype(page: Page) -> np.dtype[np.generic]:
-    from byteatlas_scanners.tiff.samples import sample_type
-
-    return sample_type(page)
 
 
 def _palette(page: Page) -> list[list[int]] | None:
@@ -208,13 +203,17 @@ def _represent(value: float, dtype: np.dtype[np.generic]) -> np.generic | None:
     if dtype.kind in "iu":
         if value != value or math.isinf(value) or int(value) != value:
             return None
-        info = np.iinfo(dtype)
-        return dtype.type(int(value)) if info.min <= value <= info.max else None
+        low, high = (0, 2 ** (8 * dtype.itemsize) - 1) if dtype.kind == "u" else _signed(8 * dtype.itemsize)
+        return dtype.type(int(value)) if low <= value <= high else None
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
             scalar = dtype.type(value)
         return None if np.isinf(scalar) and not math.isinf(value) else scalar
     return None
+
+
+def _signed(bits: int) -> tuple[int, int]:
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
 def fill_value(page: Page, dtype: np.dtype[np.generic]) -> np.generic | None:

@@ -18,8 +18,8 @@ MAX_PLANES = 1 << 22
 class Axes:
     """Leading axes of a stack: names and lengths, slowest first."""
 
-    names: tuple[str, ...]
-    lengths: Shape
+    names: tuple[str, ...] = ()
+    lengths: Shape = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Where an image lies on the ground: GeoTIFF 1.1 (OGC 19-008) tags to a transform, coordinates and a grid mapping.
 
-Coordinates are cell centres. For PixelIsPoint files the tie points name centres, else upper left corners: the half pixel
-is added exactly once.
+Coordinates are cell centres. For PixelIsPoint files the tie points name centres, else upper left corners: the half
+pixel is added exactly once.
 """
 
 from __future__ import annotations

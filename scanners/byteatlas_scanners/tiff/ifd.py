@@ -11,7 +11,7 @@ import struct
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from byteatlas_scanners.tiff.tags import (
     UNDEFINED,
     Tag,
 )
+
+Order: TypeAlias = Literal["<", ">"]
+ORDERS: Mapping[bytes, Order] = {b"II": "<", b"MM": ">"}
 
 HEAD = 32 << 10
 IFD_HEAD = 1 << 10
@@ -49,7 +52,7 @@ class Flavour:
         entry: the fields of one directory entry as a NumPy type.
     """
 
-    order: str
+    order: Order
     big: bool
 
     @property
@@ -82,7 +85,7 @@ class Field:
     where: ByteRange
     raw: bytes | memoryview | None = None
 
-    def values(self, order: str) -> NDArray[Any]:
+    def values(self, order: Order) -> NDArray[Any]:
         """The values as a native array; shape (n,), or (n, 2) for rationals. Raises `CorruptFile` when absent."""
         if self.raw is None:
             raise CorruptFile(self.where.offset, f"{self.where.length} bytes of a tag lie outside of the file")
@@ -105,7 +108,7 @@ class Ifd:
 
     name: str
     offset: int
-    order: str
+    order: Order
     fields: Mapping[int, Field]
     subs: tuple[Ifd | ByteatlasError, ...] = ()
 
@@ -193,7 +196,7 @@ class Directories:
 
 def parse_header(head: bytes | memoryview) -> tuple[Flavour, int]:
     """The flavour, and the offset of the first directory. Raises `CorruptFile`."""
-    order = {b"II": "<", b"MM": ">"}.get(bytes(head[:2]))
+    order = ORDERS.get(bytes(head[:2]))
     if order is None or len(head) < 8:
         raise CorruptFile(0, "not a TIFF file (neither II nor MM)")
     (magic,) = struct.unpack_from(order + "H", head, 2)

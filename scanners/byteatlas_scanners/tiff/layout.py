@@ -111,22 +111,22 @@ def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Cha
     inner = _grid(first, down, across)
     encodings: tuple[Encoding, ...] = (Encoding(full),)
     column: NDArray[np.uint8] | None = None
-    if first.last_rows != first.chunk_height:
+    if first.edge_rows != first.chunk_height:
         reach = np.uint64(first.chunk_height * first.row_bytes)
-        last = np.zeros((len(pages) * (first.samples if first.planar else 1), down), bool)
-        last[:, -1] = True
+        last = np.zeros((len(pages) * (first.samples if first.planar else 1), down, across), bool)
+        last[:, -1, :] = True
         tail = last.reshape(-1) & ~missing
         if plain and (offsets[tail] + reach <= np.uint64(source.size or 0)).all():
             lengths[tail] = reach  # reads on into what follows; cropped
         elif tail.any():
-            short = Encoding(chain(first, first.last_rows), chunk_shape=_short(first, leading))
+            short = Encoding(chain(first, first.edge_rows), chunk_shape=_short(first, leading))
             encodings, column = (*encodings, short), tail.astype(np.uint8)
     manifest = single_source((*leading, *inner), source, offsets, lengths, missing=missing, encoding=column)
     return Layout((*(1 for _ in leading), *first.chunk_shape()), encodings, manifest, int(missing.sum()), outside)
 
 
 def _short(page: Page, leading: Shape) -> Shape:
-    return (*(1 for _ in leading), *page.chunk_shape(page.last_rows))
+    return (*(1 for _ in leading), *page.chunk_shape(page.edge_rows))
 
 
 def _grid(page: Page, down: int, across: int) -> Shape:

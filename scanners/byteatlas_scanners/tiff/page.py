@@ -11,10 +11,11 @@ from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scan.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.ifd import Ifd
+from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.tags import Tag
 
 UINT, INT, FLOAT, VOID, COMPLEX_INT, COMPLEX = 1, 2, 3, 4, 5, 6
-NONE, OLD_JPEG, JPEG = 1, 6, 7
+NONE, OLD_JPEG, JPEG, PACKBITS = 1, 6, 7, 32773
 MINISWHITE, MINISBLACK, RGB, PALETTE, MASK, SEPARATED, YCBCR = 0, 1, 2, 3, 4, 5, 6
 MAX_SAMPLES = 65535
 REDUCED, MASK_BIT = 1, 4
@@ -97,6 +98,16 @@ class Page:
         return self.height - (self.height - 1) // self.chunk_height * self.chunk_height
 
     @property
+    def edge_rows(self) -> int:
+        """Rows that the lowest tiles or strips surely decode to.
+
+        Tiles are stored whole, but some writers leave out the rows below the image of PackBits tiles.
+        """
+        if self.tiled and self.compression != PACKBITS:
+            return self.chunk_height
+        return self.height - (self.height - 1) // self.chunk_height * self.chunk_height
+
+    @property
     def is_reduced(self) -> bool:
         return bool(self.subfile & REDUCED)
 
@@ -105,8 +116,8 @@ class Page:
         return bool(self.subfile & MASK_BIT) or self.photometric == MASK
 
 
-def to_page(ifd: Ifd, size: int, *, jfif: bool = False) -> Page:
-    """Interpret a directory. Raises `CorruptFile` or `Unsupported`."""
+def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
+    """Interpret a directory; ``seen``: what its JPEG stream begins with. Raises `CorruptFile` or `Unsupported`."""
     width, height = ifd.first(Tag.IMAGE_WIDTH, 0), ifd.first(Tag.IMAGE_LENGTH, 0)
     if width <= 0 or height <= 0:
         raise CorruptFile(ifd.offset, f"an image of {width} x {height} pixels")
@@ -141,9 +152,28 @@ def to_page(ifd: Ifd, size: int, *, jfif: bool = False) -> Page:
         counts=np.zeros(0, np.uint64),
         subfile=_subfile(ifd),
         extra_samples=0 if extra is None else len(extra),
-        jfif=jfif,
+        jfif=seen is not None and seen.jfif,
     )
-    return _with_counts(page, size)
+    page = _with_counts(page, size)
+    return _whole_stream(page, seen, size) if page.compression == OLD_JPEG else page
+
+
+def _whole_stream(page: Page, seen: Peek | None, size: int) -> Page:
+    """An old-style JPEG image as one chunk: from the stream's begin to the end of its last strip."""
+    if seen is None or seen.start is None:
+        raise Unsupported(Reason.COMPRESSION, "old-style JPEG that is not one stream", page.ifd.name)
+    ends = page.offsets[:-1] + page.counts[:-1]
+    behind = (page.offsets[1:] == ends).all() and int(page.offsets[0]) >= seen.start
+    length = page.ifd.first(Tag.JPEG_INTERCHANGE_FORMAT_LENGTH, 0)
+    if page.tiled or not (behind or len(page.offsets) == 1):
+        raise Unsupported(Reason.COMPRESSION, "old-style JPEG whose strips do not follow each other", page.ifd.name)
+    end = min(size, max(seen.start + max(0, length), int(page.offsets[-1]) + int(page.counts[-1])))
+    return replace(
+        page,
+        chunk_height=page.height,
+        offsets=np.array([seen.start], np.uint64),
+        counts=np.array([max(0, end - seen.start)], np.uint64),
+    )
 
 
 def _uniform(ifd: Ifd, tag: Tag, samples: int) -> int:
@@ -204,7 +234,9 @@ def _with_counts(page: Page, size: int) -> Page:
     tags = (Tag.TILE_BYTE_COUNTS, Tag.STRIP_BYTE_COUNTS)
     counts = _numbers(page.ifd, *(tags if page.tiled else tags[::-1]))
     total = len(page.offsets)
-    if counts is None or len(counts) < total:
+    # A single strip with an offset but no size was written all the same; one of many tiles was not (GDAL, libtiff).
+    unsized = counts is not None and total == 1 and len(counts) > 0 and counts[0] == 0 and page.offsets[0] != 0
+    if counts is None or len(counts) < total or unsized:
         if page.compression == NONE:
             return replace(page, counts=plain_lengths(page))
         return replace(page, counts=_up_to_next(page.offsets, size))

@@ -43,7 +43,7 @@ WHOLE = {
 
 DEFLATE_OLD, DEFLATE, LZMA, ZSTD, LERC, WEBP = 32946, 8, 34925, 50000, 34887, 50001
 LOSSY_JPEG = 34892
-JPEGS = frozenset({JPEG, LOSSY_JPEG})
+JPEGS = frozenset({OLD_JPEG, JPEG, LOSSY_JPEG})
 
 BYTE_COMPRESSIONS: Mapping[int, CodecSpec] = {
     5: CodecSpec("numcodecs.imagecodecs_lzw"),
@@ -75,7 +75,6 @@ CCITT: Mapping[int, str] = {
 }
 
 NAMES: Mapping[int, str] = {
-    OLD_JPEG: "old-style JPEG, whose tables lie apart from the data",
     32766: "NeXT",
     32771: "CCITT RLE, word aligned",
     32809: "ThunderScan",
@@ -222,6 +221,9 @@ def _jpeg(page: Page, rows: int) -> Chain:
     """JPEG streams whose tables may be in a tag; YCbCr comes out as RGB, as GDAL, tifffile and libtiff's viewers do."""
     if page.bits not in (8, 12, 16) or page.sample_format not in (UINT, VOID):
         raise Unsupported(Reason.SAMPLES, f"JPEG with {page.bits}-bit samples", page.ifd.name)
+    if page.compression == OLD_JPEG and (page.photometric == YCBCR or page.samples not in (1, 3)):
+        # libtiff spreads the colour of old-style streams in its own way, which no decoder of JPEG streams does.
+        raise Unsupported(Reason.COMPRESSION, "old-style JPEG in YCbCr", page.ifd.name)
     tables = page.ifd.bytes(Tag.JPEG_TABLES)
     inside, outside = _colour_spaces(page)
     configuration: dict[str, JSON] = {

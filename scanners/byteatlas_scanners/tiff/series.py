@@ -17,6 +17,7 @@ from byteatlas.types import Shape
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
 from byteatlas_scanners.tiff.page import NONE, Page, to_page
+from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.samples import chain, is_plain, sample_type
 from byteatlas_scanners.tiff.tags import Tag
 
@@ -37,7 +38,7 @@ class Stack:
     """Same-shaped pages along named leading axes (none for a single page), in C order of those axes."""
 
     pages: tuple[Page, ...]
-    axes: Axes = Axes((), ())
+    axes: Axes = field(default_factory=Axes)
 
     @property
     def first(self) -> Page:
@@ -79,25 +80,25 @@ class _Draft:
     masks: list[Page] = field(default_factory=list)
 
 
-def arrange(directories: Directories, size: int, jfif: frozenset[str] = frozenset()) -> Contents:
-    """Sort all directories into images; ``jfif`` names those whose JPEG streams carry a JFIF marker."""
+def arrange(directories: Directories, size: int, peeks: Mapping[str, Peek]) -> Contents:
+    """Sort all directories into images; ``peeks``: what was seen of their JPEG streams, by name."""
     refused: list[Refused] = []
     drafts: list[_Draft] = []
     for ifd in directories.ifds:
-        page = _page(ifd, size, refused, jfif)
+        page = _page(ifd, size, refused, peeks)
         if page is None:
             continue
         _place(page, drafts)
-        _place_subs(ifd, drafts, size, refused, jfif)
+        _place_subs(ifd, drafts, size, refused, peeks)
     if directories.broken is not None:
         refused.append(Refused(f"page/{len(directories.ifds)}", directories.broken))
     return Contents(tuple(_images(drafts, size)), tuple(refused))
 
 
-def _page(ifd: Ifd, size: int, refused: list[Refused], jfif: frozenset[str]) -> Page | None:
+def _page(ifd: Ifd, size: int, refused: list[Refused], peeks: Mapping[str, Peek]) -> Page | None:
     """A directory's page, or None with the reason noted."""
     try:
-        page = to_page(ifd, size, jfif=ifd.name in jfif)
+        page = to_page(ifd, size, peeks.get(ifd.name))
         chain(page, page.chunk_height)  # what cannot be decoded must not spoil a stack
         return page
     except (CorruptFile, Unsupported) as error:
@@ -118,13 +119,13 @@ def _place(page: Page, drafts: list[_Draft]) -> None:
     drafts.append(_Draft(page))
 
 
-def _place_subs(ifd: Ifd, drafts: list[_Draft], size: int, refused: list[Refused], jfif: frozenset[str]) -> None:
+def _place_subs(ifd: Ifd, drafts: list[_Draft], size: int, refused: list[Refused], peeks: Mapping[str, Peek]) -> None:
     owner = drafts[-1]
     for j, sub in enumerate(ifd.subs):
         if isinstance(sub, ByteatlasError):
             refused.append(Refused(f"{ifd.name}/sub/{j}", sub))
             continue
-        page = _page(sub, size, refused, jfif)
+        page = _page(sub, size, refused, peeks)
         if page is None:
             continue
         if page.is_mask:
@@ -160,7 +161,7 @@ def _stacked(members: list[_Draft]) -> Iterable[Image]:
         yield Image((Stack((first.page,)), *(Stack((p,)) for p in _by_size(first.levels))), _masks(first))
         return
     axes = Axes(("page",), (len(members),))
-    levels = [[p for p in _by_size(m.levels)] for m in members]
+    levels = [_by_size(m.levels) for m in members]
     stacks = [Stack(tuple(m.page for m in members), axes)]
     stacks += [Stack(tuple(pages), axes) for pages in zip(*levels, strict=True)]
     yield Image(tuple(stacks))
@@ -185,7 +186,7 @@ def _masks(draft: _Draft) -> dict[int, Page]:
 def page_key(page: Page) -> tuple[object, ...]:
     """Everything but the data that two pages must share to be one array."""
     chains: list[object] = []
-    for rows in {page.chunk_height, page.last_rows}:
+    for rows in {page.chunk_height, page.edge_rows}:
         chains.append((rows, repr(chain(page, rows))))
     grid = None if is_plain(page) else (page.tiled, page.chunk_height, page.chunk_width)
     geo = tuple(page.ifd.bytes(tag) for tag in GEO_TAGS)
