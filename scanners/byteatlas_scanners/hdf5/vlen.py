@@ -107,9 +107,9 @@ def _read(records: Records, context: Context, most: int) -> Parse[Inlined]:
         _check_size(data, count, dt, context, most)
     lookup = Lookup(context)
     for _ in range(MOST_NESTING):
-        found = _write(dt, data, count, lookup)
+        found = _write_all(records.shape, inner, dt, data, count, lookup)
         if not lookup.missing:
-            return Inlined(Stored(found[0], found[1], inner), found[2])
+            return found
         yield from context.heaps.load(sorted(lookup.missing))
         lookup.missing.clear()
     raise CorruptFile(context.form.base, "variable-length values nested too deep")
@@ -118,6 +118,11 @@ def _read(records: Records, context: Context, most: int) -> Parse[Inlined]:
 def _check(dt: Datatype) -> None:
     """Refuse what cannot be written, before anything is fetched."""
     match dt.kind:
+        case Kind.VLEN if dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
+            # The HDF5 library gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
+            raise Unsupported(
+                Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently"
+            )
         case Kind.VLEN | Kind.VLEN_STRING | Kind.REFERENCE:
             return
         case Kind.COMPOUND:
@@ -173,7 +178,7 @@ def _place(out: NDArray[Any], block: NDArray[Any], row: int, grid: Shape) -> Non
     index = np.unravel_index(row, grid) if grid else ()
     begin = [int(i) * c for i, c in zip(index, block.shape, strict=True)]
     where = tuple(slice(b, b + c) for b, c in zip(begin, block.shape, strict=True))
-    target = out[where]
+    target = out[(*where, ...)]  # a view, also of a scalar
     target[...] = block[tuple(slice(0, n) for n in target.shape)]
 
 
@@ -186,6 +191,16 @@ def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: i
     total = int(np.frombuffer(data, kind, count)["length"].sum(dtype=np.uint64)) * width
     if total > most:
         raise Unsupported(Reason.VLEN_LARGE, f"{total} bytes of variable-length values, more than {most}")
+
+
+def _write_all(shape: Shape, inner: Shape, dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Inlined:
+    """The whole dataset. A single sequence is an array of its elements, as h5py reads it."""
+    if dt.kind is Kind.VLEN and dt.base is not None and not shape and not inner:
+        (data,) = lookup.sequences(data, 1, dt.base.size)
+        dt, count = dt.base, len(data) // dt.base.size
+        inner = (count,)
+    kind, codecs, written = _write(dt, data, count, lookup)
+    return Inlined(Stored(kind, codecs, inner), written)
 
 
 Written = tuple[DataType, tuple[CodecSpec, ...], bytes]
