@@ -18,6 +18,7 @@ from byteatlas.array.plan import Plan, plan_orthogonal, plan_points
 from byteatlas.array.points import read_points
 from byteatlas.array.read import ChunkContext, allocate, read_plan
 from byteatlas.errors import BadRequest, BadSelection
+from byteatlas.meta.fill import default
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
 from byteatlas.types import JSON, Shape
@@ -255,12 +256,9 @@ def _fields(values: NDArray[Any], fields: tuple[str, ...]) -> NDArray[Any]:
 
 def fill_of(meta: ArrayMeta) -> Any:
     """What a missing chunk reads as: the fill value, or zero (an empty string) where there is none."""
-    if meta.fill_value is not None:
-        if meta.data_type.numpy.hasobject:
-            boxed = np.empty((), object)
-            boxed[()] = meta.fill_value
-            return boxed
-        return meta.fill_value
-    if meta.data_type.numpy.hasobject:
-        return {"string": "", "variable_length_bytes": b"", "bytes": b""}.get(meta.data_type.name)
-    return np.zeros((), meta.data_type.numpy)[()]
+    value = default(meta.data_type) if meta.fill_value is None else meta.fill_value
+    if not meta.data_type.numpy.hasobject:
+        return value
+    boxed = np.empty((), object)  # so that assigning it broadcasts, whatever the value is
+    boxed[()] = value
+    return boxed

@@ -77,7 +77,7 @@ class Nodes:
         return None
 
     def children(self, path: str) -> dict[str, Kind]:
-        """The nodes directly below a group. Raises `Unsupported` when the store can neither list nor is consolidated."""
+        """The nodes directly below a group. Raises `Unsupported` when the store cannot tell."""
         known = self._flat_children(path)
         if known:
             return known
