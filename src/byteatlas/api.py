@@ -6,7 +6,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import replace as with_options
 from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
@@ -17,7 +17,12 @@ from byteatlas.array.stored import open_store
 from byteatlas.combine import CombineOptions, Plan
 from byteatlas.combine import combine as combine_groups
 from byteatlas.combine import plan_combine as plan_groups
+from byteatlas.combine.append import Appended
+from byteatlas.combine.append import append as append_groups
 from byteatlas.combine.model import ReadArray
+from byteatlas.combine.plan import Prepared
+from byteatlas.combine.plan import prepare as prepare_groups
+from byteatlas.combine.update import update_parquet
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.kind import METADATA_NAMES, kind_of
 from byteatlas.io.local import local_path
@@ -25,7 +30,7 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import Format, WriteOptions
-from byteatlas.manifest.references import read_references, write_references
+from byteatlas.manifest.references import is_parquet_map, read_references, write_references
 from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import Progress, scan_source
 from byteatlas.scan.plugins import installed
@@ -189,13 +194,63 @@ def plan_combine(
     return plan_groups(groups, _chosen(concat, options, more), read=_reader(storage_options), names=names)
 
 
+def prepare_combine(
+    inputs: Sequence[Target | VirtualGroup],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    **more: Any,
+) -> Prepared:
+    """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
+    groups, names = _inputs(inputs, storage_options)
+    return prepare_groups(groups, _chosen(concat, options, more), read=_reader(storage_options), names=names)
+
+
+def append(
+    target: Target,
+    inputs: Sequence[Target | VirtualGroup],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    replace: bool = False,
+    storage_options: Mapping[str, JSON] | None = None,
+    **more: Any,
+) -> Appended:
+    """Add files to a combined map, in place. Of a Parquet map only the part files that change are written.
+
+    Args:
+        target: the map.
+        inputs: maps, archives or `VirtualGroup` objects. One whose coordinate values and references are in the map
+            already is passed over.
+        replace: one with the same coordinate values and other references takes the place of the older one, instead of
+            being a conflict.
+
+    Raises `Conflict` as `combine` does; the map is unchanged then.
+    """
+    url = os.fspath(target)
+    existing = load(url, storage_options=storage_options)
+    if isinstance(existing, VirtualArray):
+        raise BadRequest(f"{url} is a single array; only groups can be appended to")
+    groups, names = _inputs(inputs, storage_options)
+    chosen = _chosen(concat, options, more)
+    addition = append_groups(existing, groups, chosen, read=_reader(storage_options), names=names, replacing=replace)
+    if addition.prepared is not None:
+        result = addition.prepared.result()
+        if is_parquet_map(url):
+            update_parquet(result, url, storage_options=storage_options)
+        else:
+            write(result, url, storage_options=storage_options)
+    return addition.report
+
+
 def _chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Mapping[str, Any]) -> CombineOptions:
     dims = (concat,) if isinstance(concat, str) else tuple(concat)
     try:
-        changed = replace(options or CombineOptions(), **more)
+        changed = with_options(options or CombineOptions(), **more)
     except TypeError as error:
         raise BadRequest(f"combine: {error}") from error
-    return replace(changed, concat=dims) if dims else changed
+    return with_options(changed, concat=dims) if dims else changed
 
 
 def _inputs(

@@ -29,9 +29,9 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
 
 
 @click.command(
-    epilog="Exit status: 0 combined (or: can be), 5 conflicts. Coordinate sources for --coord: var:PATH, raw:PATH (times "
-    "as they are), attr:NAME, attr:VARIABLE:NAME, name:REGEX, date:FORMAT (strptime, found in the name), order, "
-    "values:A,B,C."
+    epilog="Exit status: 0 combined (or: can be), 5 conflicts. Coordinate sources for --coord: var:PATH, raw:PATH "
+    "(times as they are), attr:NAME, attr:VARIABLE:NAME, name:REGEX, date:FORMAT (strptime, found in the name), "
+    "order, values:A,B,C."
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="REF...")
 @click.option("-o", "--output", metavar="OUT", help="The map to write (.json or .parquet).")

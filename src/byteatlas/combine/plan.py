@@ -32,6 +32,10 @@ class Prepared:
     root: GroupMeta
     groups: Mapping[str, GroupMeta]
 
+    def result(self) -> VirtualGroup:
+        """The combined group. Raises `Conflict` when the plan has conflicts."""
+        return build(self)
+
 
 def combine(
     groups: Sequence[VirtualGroup],

@@ -103,6 +103,33 @@ class _RemoteFolder:
         self._system.pipe_file(path, bytes(data))
 
 
+class _LiveFolder(_LocalFolder):
+    """A folder that others may be reading: each file changes at once or not at all."""
+
+    def put(self, name: str, data: Buffer) -> None:
+        path = self._root / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FetchFailed(str(path), error.strerror or str(error)) from error
+        with new_file(str(path)) as stream:
+            stream.write(data)
+
+
+def existing_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> Folder:
+    """A folder whose files are changed one by one, each of them as a whole."""
+    path = local_path(url)
+    if path is not None:
+        return _LiveFolder(Path(path.rstrip("/")))
+    from fsspec.core import url_to_fs
+
+    try:
+        system, root = url_to_fs(url, **StorageOptions.of(storage_options).for_url(url))
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise FetchFailed(url, f"cannot be written: {error}") from error
+    return _RemoteFolder(system, root)
+
+
 @contextmanager
 def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> Iterator[Folder]:
     """A folder to be filled; locally it replaces what has its name when the block ends without an error.

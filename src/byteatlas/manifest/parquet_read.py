@@ -231,6 +231,11 @@ class LazyParquet:
         return self._counts
 
     @property
+    def origin(self) -> tuple[str, str]:
+        """The map's URL and the array's path in it."""
+        return self._map.where, self._path
+
+    @property
     def sources(self) -> tuple[SourceInfo, ...]:
         """The sources met so far: ask for rows first."""
         return self._map.table.infos

@@ -45,21 +45,29 @@ def write_parquet(node: VirtualNode, folder: Folder, options: WriteOptions) -> N
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
     for array in arrays:
-        _write_array(array, folder, options, seen)
+        write_parts(array, folder, options, seen)
     whole: dict[str, JSON] = {"metadata": documents, "record_size": options.record_size}
     if options.sources and (table := source_rows(seen, options)):
         whole["byteatlas"] = {"sources": table}
     folder.put(".zmetadata", json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-def _write_array(array: Written, folder: Folder, options: WriteOptions, seen: dict[str, SourceInfo]) -> None:
+def write_parts(
+    array: Written, folder: Folder, options: WriteOptions, seen: dict[str, SourceInfo], unchanged: int = 0
+) -> None:
+    """Write one array's part files, but those whose rows are all among the first ``unchanged``.
+
+    The sources that are met are added to ``seen``.
+    """
     base = f"{array.path}/" if array.path else ""
     total = int(np.prod(array.manifest.grid_shape, dtype=object))
     for part, begin in enumerate(range(0, total, options.record_size)):
+        if min(begin + options.record_size, total) <= unchanged:
+            continue
         chunks = np.arange(begin, min(begin + options.record_size, total), dtype=np.int64)
         rows = array.manifest.rows(chunks)
         sources = array.manifest.sources
-        if len(seen) < len(sources) or not part:
+        if len(seen) < len(sources) or begin <= unchanged:
             seen.update((s.url, s) for s in sources)
         folder.put(f"{base}refs.{part}.parq", _encode(array, rows, chunks, sources, options))
 

@@ -1,0 +1,276 @@
+"""Operations on virtual groups that touch references and metadata only: select, rename, drop, transpose, re-chunk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.combine.inline import inline_array
+from byteatlas.combine.model import ReadArray
+from byteatlas.combine.values import inline_values, nbytes
+from byteatlas.errors import BadRequest, BadSelection, Unsupported
+from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray, VirtualGroup
+from byteatlas.meta.grid import boundaries, chunk_counts
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.types import Shape
+
+SMALL = 64 << 20
+"""Bytes; arrays up to this are read and kept in the map where references alone cannot say a selection."""
+
+
+def map_arrays(
+    group: VirtualGroup, change: Callable[[str, VirtualArray], VirtualArray | None], prefix: str = ""
+) -> VirtualGroup:
+    """The tree with every array changed, or left out where ``change`` gives None."""
+    arrays: dict[str, VirtualArray] = {}
+    for name, array in group.arrays.items():
+        new = change(prefix + name, array)
+        if new is not None:
+            arrays[name] = new
+    groups = {n: map_arrays(g, change, f"{prefix}{n}/") for n, g in group.groups.items()}
+    return replace(group, arrays=arrays, groups=groups)
+
+
+def select(group: VirtualGroup, dim: str, start: int, stop: int, *, read: ReadArray | None = None) -> VirtualGroup:
+    """Positions ``start`` to ``stop`` (excluded) along a dimension, in all arrays that have it.
+
+    ``start`` must be where a chunk begins, but in small arrays, which are read and kept in the map instead. ``stop``
+    may be anywhere. Raises `BadSelection` otherwise.
+    """
+
+    def change(path: str, array: VirtualArray) -> VirtualArray:
+        names = array.meta.dimension_names
+        if names is None or dim not in names:
+            return array
+        return select_array(array, names.index(dim), start, stop, path=path, read=read)
+
+    return map_arrays(group, change)
+
+
+def select_array(
+    array: VirtualArray, axis: int, start: int, stop: int, *, path: str = "", read: ReadArray | None = None
+) -> VirtualArray:
+    """Positions ``start`` to ``stop`` (excluded) along one axis of one array."""
+    meta = array.meta
+    length = meta.shape[axis]
+    if not 0 <= start <= stop <= length:
+        raise BadSelection(f"{path}: {start}:{stop} is not inside of 0:{length}")
+    if (start, stop) == (0, length):
+        return array
+    borders = boundaries(length, meta.grid, axis)
+    if start == stop or start not in borders[:-1]:
+        return select_values(array, axis, start, stop, path, read)
+    first = int(np.searchsorted(borders[:-1], start))
+    last = int(np.searchsorted(borders[:-1], stop))
+    grid = meta.grid
+    if isinstance(grid, RectilinearGrid):
+        grid = RectilinearGrid(tuple(e[first:last] if i == axis else e for i, e in enumerate(grid.edges)))
+    shape = tuple(stop - start if i == axis else n for i, n in enumerate(meta.shape))
+    new = replace(meta, shape=shape, grid=grid)
+    return VirtualArray(new, sliced(array.manifest, axis, first, last))
+
+
+def select_values(
+    array: VirtualArray, axis: int, start: int, stop: int, path: str, read: ReadArray | None
+) -> VirtualArray:
+    """A selection that references cannot express, for arrays that are small enough to be in the map."""
+    if nbytes(array) > SMALL:
+        raise BadSelection(f"{path}: position {start} is inside of a chunk; chunks cannot be cut in front")
+    values = inline_values([array])[0]
+    if values is None:
+        if read is None:
+            raise BadSelection(f"{path}: position {start} is inside of a chunk, and there is no way to read it")
+        values = read(array)
+    part = values[tuple(slice(start, stop) if i == axis else slice(None) for i in range(values.ndim))]
+    meta = array.meta
+    dims = meta.dimension_names or (None,) * meta.ndim
+    return inline_array(np.ascontiguousarray(part), dims, meta.attributes, meta.zarr_format)
+
+
+def sliced(manifest: Manifest, axis: int, first: int, last: int) -> Manifest:
+    """Chunks ``first`` to ``last`` (excluded) along one axis of the grid."""
+    if axis == 0 and not isinstance(manifest, ChunkManifest):
+        return RowSlice(manifest, first, last)
+    m = manifest.load()
+    where = tuple(slice(first, last) if i == axis else slice(None) for i in range(len(m.grid_shape)))
+    flat = np.arange(len(m.source), dtype=np.int64).reshape(m.grid_shape)[where]
+    return picked(m, flat)
+
+
+def picked(m: ChunkManifest, flat: NDArray[np.int64]) -> ChunkManifest:
+    """A manifest of the chunks at these flat positions; the grid has the shape of ``flat``."""
+    rows = flat.reshape(-1)
+    inlined = {i: m.inlined[k] for i, k in enumerate(rows.tolist()) if k in m.inlined} if m.inlined else {}
+    encoding = None if m.encoding is None else m.encoding[rows]
+    return ChunkManifest(flat.shape, m.sources, m.source[rows], m.offset[rows], m.length[rows], encoding, inlined)
+
+
+class RowSlice:
+    """Whole layers of another manifest's grid along its first axis; rows are read when they are asked for."""
+
+    __slots__ = ("begin", "grid_shape", "inner")
+
+    def __init__(self, inner: Manifest, first: int, last: int) -> None:
+        layer = math.prod(inner.grid_shape[1:])
+        self.inner, self.begin = inner, first * layer
+        self.grid_shape: Shape = (last - first, *inner.grid_shape[1:])
+
+    @property
+    def sources(self) -> tuple[SourceInfo, ...]:
+        return self.inner.sources
+
+    def rows(self, chunks: NDArray[np.int64]) -> Rows:
+        return self.inner.rows(chunks + self.begin)
+
+    def inline(self, chunk: int) -> bytes:
+        return self.inner.inline(chunk + self.begin)
+
+    def load(self) -> ChunkManifest:
+        total = math.prod(self.grid_shape)
+        rows = self.rows(np.arange(total, dtype=np.int64))
+        inlined = {int(i): self.inline(int(i)) for i in np.flatnonzero(rows.source == -2)}
+        return ChunkManifest(
+            self.grid_shape, self.sources, rows.source, rows.offset, rows.length, rows.encoding, inlined
+        )
+
+
+def drop(group: VirtualGroup, paths: Sequence[str]) -> VirtualGroup:
+    """The tree without these arrays or groups. Raises `NotFound` for one that is not there."""
+    for path in paths:
+        group[path]
+    gone = set(paths)
+
+    def below(node: VirtualGroup, prefix: str) -> VirtualGroup:
+        arrays = {n: a for n, a in node.arrays.items() if prefix + n not in gone}
+        groups = {n: below(g, f"{prefix}{n}/") for n, g in node.groups.items() if prefix + n not in gone}
+        return replace(node, arrays=arrays, groups=groups)
+
+    return below(group, "")
+
+
+def rename(group: VirtualGroup, names: Mapping[str, str]) -> VirtualGroup:
+    """Arrays and dimensions under other names (not paths), everywhere in the tree.
+
+    The attributes ``coordinates``, ``bounds``, ``climatology`` and ``grid_mapping`` follow. Raises `BadRequest` when a
+    new name is taken.
+    """
+
+    def below(node: VirtualGroup) -> VirtualGroup:
+        arrays = {names.get(n, n): renamed(a) for n, a in node.arrays.items()}
+        if len(arrays) != len(node.arrays) or set(arrays) & set(node.groups):
+            raise BadRequest(f"two arrays would have one name: {sorted(names.values())}")
+        return replace(node, arrays=arrays, groups={n: below(g) for n, g in node.groups.items()})
+
+    def renamed(array: VirtualArray) -> VirtualArray:
+        meta = array.meta
+        attributes = dict(meta.attributes)
+        for key in ("coordinates", "bounds", "climatology", "grid_mapping"):
+            if isinstance(text := attributes.get(key), str):
+                attributes[key] = " ".join(names.get(word, word) for word in text.split(" "))
+        dims = meta.dimension_names
+        if dims is not None:
+            dims = tuple(None if d is None else names.get(d, d) for d in dims)
+            if len({d for d in dims if d is not None}) < sum(d is not None for d in dims):
+                raise BadRequest(f"two dimensions of one array would have one name: {dims}")
+        return VirtualArray(replace(meta, attributes=attributes, dimension_names=dims), array.manifest)
+
+    return below(group)
+
+
+def transpose(array: VirtualArray, order: Sequence[int]) -> VirtualArray:
+    """The axes in another order; the bytes stay and get a ``transpose`` codec (Zarr v3, "Transpose codec").
+
+    Raises `Unsupported` for sharded arrays and for encodings that convert types.
+    """
+    meta = array.meta
+    order = tuple(int(i) for i in order)
+    if sorted(order) != list(range(meta.ndim)):
+        raise BadRequest(f"{order} is not an order of {meta.ndim} axes")
+    if order == tuple(range(meta.ndim)):
+        return array
+    inverse = [order.index(i) for i in range(meta.ndim)]
+    encodings = tuple(transposed_encoding(e, order, inverse) for e in meta.encodings)
+    grid = meta.grid
+    if isinstance(grid, RegularGrid):
+        grid = RegularGrid(tuple(grid.chunk_shape[i] for i in order))
+    else:
+        grid = RectilinearGrid(tuple(grid.edges[i] for i in order))
+    dims = None if meta.dimension_names is None else tuple(meta.dimension_names[i] for i in order)
+    shape = tuple(meta.shape[i] for i in order)
+    m = array.manifest.load()
+    flat = np.arange(len(m.source), dtype=np.int64).reshape(m.grid_shape).transpose(order)
+    new = replace(meta, shape=shape, grid=grid, encodings=encodings, dimension_names=dims)
+    return VirtualArray(new, picked(m, np.ascontiguousarray(flat)))
+
+
+def transposed_encoding(e: Encoding, order: Sequence[int], inverse: Sequence[int]) -> Encoding:
+    if e.cast:
+        raise Unsupported("codecs", "an array whose values are converted when read cannot be transposed virtually")
+    shape = None if e.chunk_shape is None else tuple(e.chunk_shape[i] for i in order)
+    head = e.codecs[0]
+    if head.name == "transpose":
+        inner = head.configuration.get("order")
+        if not isinstance(inner, (list, tuple)):
+            raise Unsupported("codecs", f"transpose order {inner!r}")
+        combined = [inverse[int(i)] for i in inner]
+        rest = e.codecs[1:]
+        codecs = rest if combined == sorted(combined) else (CodecSpec("transpose", {"order": combined}), *rest)
+        return replace(e, codecs=codecs, chunk_shape=shape)
+    return replace(e, codecs=(CodecSpec("transpose", {"order": list(inverse)}), *e.codecs), chunk_shape=shape)
+
+
+def rechunk(array: VirtualArray, chunks: Sequence[int]) -> VirtualArray:
+    """Smaller chunks of uncompressed data, by references into the chunks that are there.
+
+    New chunks must be contiguous runs of the old ones' bytes: from the first axis on, lengths of 1 up to some axis,
+    where the old length must be a multiple of the new one, and whole old chunks along the axes behind it.
+    Raises `Unsupported` when the data are compressed or the new chunks are no such runs.
+    """
+    meta = array.meta
+    new = tuple(int(c) for c in chunks)
+    if not isinstance(meta.grid, RegularGrid) or len(meta.encodings) != 1 or len(new) != meta.ndim:
+        raise Unsupported("chunks", "only arrays of one regular grid and one encoding can be re-chunked virtually")
+    old = meta.grid.chunk_shape
+    size = itemsize(meta)
+    if size is None:
+        raise Unsupported("chunks", "only uncompressed data in C order can be re-chunked virtually")
+    check_runs(old, new)
+    factors = tuple(o // n for o, n in zip(old, new, strict=True))
+    counts = chunk_counts(meta.shape, RegularGrid(new))
+    m = array.manifest.load()
+    if m.inlined:
+        raise Unsupported("chunks", "inline chunks cannot be re-chunked virtually")
+    axes = np.meshgrid(*(np.arange(n, dtype=np.int64) for n in counts), indexing="ij")
+    parent = np.ravel_multi_index([a // f for a, f in zip(axes, factors, strict=True)], m.grid_shape)
+    within = np.zeros(counts, np.int64)
+    for a, f in zip(axes, factors, strict=True):
+        within = within * f + a % f
+    step = np.uint64(math.prod(new) * size)
+    flat = parent.reshape(-1)
+    source = m.source[flat]
+    if bool((m.length[flat][source >= 0] != np.uint64(math.prod(old) * size)).any()):
+        raise Unsupported("chunks", "a chunk is not as long as its shape says")
+    offset = np.where(source >= 0, m.offset[flat] + within.reshape(-1).astype(np.uint64) * step, np.uint64(0))
+    length = np.where(source >= 0, step, np.uint64(0))
+    return VirtualArray(replace(meta, grid=RegularGrid(new)), ChunkManifest(counts, m.sources, source, offset, length))
+
+
+def itemsize(meta: ArrayMeta) -> int | None:
+    """Bytes per element when a chunk's bytes are the elements in C order; else None."""
+    e = meta.encodings[0]
+    plain = len(e.codecs) == 1 and e.codecs[0].name == "bytes" and e.chunk_shape is None and not e.cast
+    if not plain or e.data_type is not None or meta.data_type.numpy.hasobject:
+        return None
+    return meta.data_type.numpy.itemsize
+
+
+def check_runs(old: Shape, new: Shape) -> None:
+    """New chunks must be contiguous in the old ones."""
+    split = next((i for i, n in enumerate(new) if n != 1), len(new) - 1)
+    for i, (o, n) in enumerate(zip(old, new, strict=True)):
+        if n < 1 or o % n or (i > split and n != o):
+            raise Unsupported("chunks", f"chunks of {new} are no contiguous runs inside chunks of {old}")
