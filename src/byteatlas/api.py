@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace as with_options
 from typing import Any, Literal, TypeAlias
 
@@ -35,6 +35,7 @@ from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import Progress, scan_source
 from byteatlas.scan.plugins import installed
 from byteatlas.types import JSON
+from byteatlas.verify import VerifyOptions, VerifyReport, verify_node
 
 Target: TypeAlias = str | os.PathLike[str]
 OnRefusal: TypeAlias = Literal["warn", "raise", "ignore"]
@@ -278,6 +279,30 @@ def _reader(storage_options: Mapping[str, JSON] | None) -> ReadArray:
         return values
 
     return read
+
+
+def verify(
+    target: Target | VirtualNode,
+    *,
+    options: VerifyOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    name: str | None = None,
+    done: Callable[[str], None] | None = None,
+) -> VerifyReport:
+    """Compare what our engine reads with what the format's own library (h5py, netCDF4, tifffile) reads.
+
+    Args:
+        target: a reference map, an archive file, or virtual arrays; the files that the references lead to must be there.
+        name: what the report calls it.
+        done: called with the path of each array when it has been compared.
+
+    Raises `MissingExtra` without ``byteatlas[verify]``.
+    """
+    node = load(target, storage_options=storage_options)
+    shown = name or ("" if isinstance(target, (VirtualArray, VirtualGroup)) else os.fspath(target))
+    policy = policy or Policy(local=not shown or local_path(shown) is not None)
+    return verify_node(node, shown, opener=SourcePool(storage_options, policy), options=options, done=done)
 
 
 def _tell(url: str, refused: list[ReportItem], on_refusal: OnRefusal) -> None:

@@ -58,7 +58,7 @@ def thermal(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.
     part = (at - below)[..., None]
     rgb = THERMAL[below] * (1 - part) + THERMAL[below + 1] * part
     rgb[np.isnan(values)] = LAND
-    return rgb.round().astype(np.uint8)
+    return np.asarray(rgb.round().astype(np.uint8))
 
 
 class Canvas:

@@ -1,0 +1,63 @@
+"""What a verification found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from byteatlas.types import JSON
+
+Status: TypeAlias = Literal["equal", "different", "error", "lost", "refused", "unchecked"]
+BAD: tuple[Status, ...] = ("different", "error", "lost")
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyItem:
+    """One array.
+
+    Attributes:
+        path: its path in the hierarchy.
+        status: ``equal``; ``different``; ``error``: our engine failed where the format's library did not; ``lost``: the
+            file has it, the map neither has it nor refuses it; ``refused`` by the scan; ``unchecked``: nothing to
+            compare with, the detail says why.
+        detail: a sentence; for ``different`` the first place and both values.
+        values: how many values were compared.
+        files: how many files they came from.
+    """
+
+    path: str
+    status: Status
+    detail: str = ""
+    values: int = 0
+    files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """All arrays of a map or an archive."""
+
+    target: str
+    items: tuple[VerifyItem, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Nothing differs, fails or is lost. Refused and unchecked arrays do not count: they promise nothing."""
+        return not any(item.status in BAD for item in self.items)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return dict(Counter(item.status for item in self.items))
+
+    @property
+    def values(self) -> int:
+        """Values compared, all arrays together."""
+        return sum(item.values for item in self.items)
+
+    def document(self) -> JSON:
+        """For JSON."""
+        items = [
+            {"path": i.path, "status": i.status, "detail": i.detail, "values": i.values, "files": i.files}
+            for i in self.items
+        ]
+        return {"target": self.target, "ok": self.ok, "counts": self.counts, "values": self.values, "arrays": items}

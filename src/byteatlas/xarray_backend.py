@@ -1,0 +1,330 @@
+"""The xarray engine ``byteatlas``: reference maps, Zarr stores and archives as datasets and data trees.
+
+Variables are lazy: only what is indexed is fetched and decoded, by this library's own engine. Packing, times and
+missing values are left to xarray's CF decoding, which sees the attributes that the netCDF engines would show it.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xarray import Dataset, DataTree, Variable
+from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
+from xarray.backends.store import StoreBackendEntrypoint
+from xarray.core import indexing
+
+from byteatlas import api
+from byteatlas.array import Array, Group, Node
+from byteatlas.errors import BadRequest, NotFound
+from byteatlas.io.kind import JSON_SUFFIXES, PARQUET_SUFFIXES, kind_of
+from byteatlas.io.local import local_path
+from byteatlas.io.policy import Policy
+from byteatlas.manifest.model import VirtualGroup
+from byteatlas.types import JSON
+
+FLOAT_WORDS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
+MASKS = ("_FillValue", "missing_value")
+PACKING = ("scale_factor", "add_offset")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """How to open something again: what goes to other processes instead of open files.
+
+    ``target`` is a URL, virtual arrays, or an open `Group`.
+    """
+
+    target: Any
+    storage_options: Mapping[str, JSON] | None = None
+    policy: Policy | None = None
+
+    def open(self) -> Node:
+        if isinstance(self.target, (Group, Array)):
+            return self.target
+        if isinstance(self.target, str):
+            return _reopened(self.target, _frozen(self.storage_options or {}), self.policy)
+        return api.open(self.target, storage_options=self.storage_options, policy=self.policy)
+
+    @property
+    def native_v2(self) -> bool:
+        """Whether it is a native Zarr store, whose version 2 fill values mark missing data (xarray's own rule)."""
+        return isinstance(self.target, str) and kind_of(self.target, self.storage_options) == "zarr"
+
+
+@lru_cache(maxsize=32)
+def _reopened(url: str, options: tuple[Any, ...], policy: Policy | None) -> Node:
+    """In worker processes every chunk's task opens the same map: once is enough."""
+    return api.open(url, storage_options=_thawed(options), policy=policy)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ("mapping", *((k, _frozen(v)) for k, v in sorted(value.items())))
+    return ("list", *map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _thawed(value: Any) -> Any:
+    if isinstance(value, tuple) and value[:1] == ("mapping",):
+        return {k: _thawed(v) for k, v in value[1:]}
+    return [_thawed(v) for v in value[1:]] if isinstance(value, tuple) and value[:1] == ("list",) else value
+
+
+class LazyArray(BackendArray):
+    """An array that xarray indexes; pickled without its open files."""
+
+    def __init__(self, recipe: Recipe, array: Array) -> None:
+        self.recipe, self.path = recipe, array.path
+        self.shape, self.dtype = array.shape, array.dtype
+        self._array: Array | None = array
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_array": None}
+
+    @property
+    def array(self) -> Array:
+        if self._array is None:
+            root = self.recipe.open()
+            node = root[self.path] if isinstance(root, Group) else root
+            if not isinstance(node, Array):
+                raise NotFound(f"{self.path!r} is no array any more")
+            self._array = node
+        return self._array
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        read = self._basic
+        if isinstance(key, indexing.VectorizedIndexer):
+            read = self._vectorized
+        elif isinstance(key, indexing.OuterIndexer):
+            read = self._outer
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.VECTORIZED, read)
+
+    def _basic(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        return self.array.read(key)
+
+    def _outer(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        return self.array.read_orthogonal(key)
+
+    def _vectorized(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        return self.array.read_points(pointwise(key, self.shape))
+
+
+def pointwise(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
+    """A vectorized key with its slices spelled out: the arrays' axes come first, then one axis for each slice."""
+    arrays = [np.asarray(k) for k in key if not isinstance(k, slice)]
+    lead = max((a.ndim for a in arrays), default=0)
+    slices = sum(isinstance(k, slice) for k in key)
+    out, nth = [], 0
+    for item, n in zip(key, shape, strict=True):
+        if isinstance(item, slice):
+            nth += 1
+            positions = np.arange(n, dtype=np.int64)[item]
+            out.append(positions.reshape((1,) * (lead + nth - 1) + (-1,) + (1,) * (slices - nth)))
+        else:
+            positions = np.asarray(item)
+            out.append(positions.reshape(positions.shape + (1,) * slices))
+    return tuple(out)
+
+
+@dataclass(eq=False)
+class ByteatlasStore(AbstractDataStore):
+    """One group as xarray's backends see it."""
+
+    recipe: Recipe
+    group: Group
+    fill_as_mask: bool = False
+    _phony: dict[int, list[str]] = field(default_factory=dict)
+
+    @cached_property
+    def members(self) -> dict[str, Array]:
+        return self.group.arrays()
+
+    def get_variables(self) -> Mapping[str, Variable]:
+        return {name: self._variable(array) for name, array in self.members.items()}
+
+    def get_attrs(self) -> dict[str, Any]:
+        return dict(self.group.attrs)
+
+    def get_dimensions(self) -> dict[str, int]:
+        return {d: n for a in self.members.values() for d, n in zip(self.dims(a), a.shape, strict=True)}
+
+    def get_encoding(self) -> dict[str, Any]:
+        return {"source": self.recipe.target} if isinstance(self.recipe.target, str) else {}
+
+    def dims(self, array: Array) -> tuple[str, ...]:
+        """Dimension names; axes without one are named for their length, as the netCDF library does."""
+        taken: list[str] = [d for d in array.dims or () if d]
+        out = []
+        for name, n in zip(array.dims or (None,) * array.ndim, array.shape, strict=True):
+            chosen = name or next((d for d in self._phony.get(n, []) if d not in taken), None)
+            if chosen is None:
+                chosen = f"phony_dim_{sum(map(len, self._phony.values()))}"
+                self._phony.setdefault(n, []).append(chosen)
+            taken.append(chosen)
+            out.append(chosen)
+        return tuple(out)
+
+    def _variable(self, array: Array) -> Variable:
+        dims = self.dims(array)
+        attributes = cf_attributes(array)
+        if self.fill_as_mask and "_FillValue" not in attributes and array.fill_value is not None:
+            attributes["_FillValue"] = array.fill_value
+        data = indexing.LazilyIndexedArray(LazyArray(self.recipe, array))
+        encoding = {
+            "chunks": array.chunks,
+            "preferred_chunks": dict(zip(dims, array.chunks, strict=True)),
+            "dtype": array.dtype,
+            **self.get_encoding(),
+        }
+        return Variable(dims, data, attributes, encoding)
+
+    def close(self) -> None:
+        """Files are closed when the last array that reads from them is gone."""
+
+
+def cf_attributes(array: Array) -> dict[str, Any]:
+    """Attributes with the types that CF decoding depends on, which JSON does not keep.
+
+    ``_FillValue`` and ``missing_value`` get the array's type. ``scale_factor`` and ``add_offset`` become 32-bit floats
+    when they are surely such (numbers like 0.009999999776482582): netCDF then unpacks to 32 bits.
+    """
+    attributes = dict(array.attrs)
+    for name in MASKS:
+        if name in attributes:
+            attributes[name] = _as_value(attributes[name], array.dtype)
+    numbers = [attributes[name] for name in PACKING if isinstance(attributes.get(name), float)]
+    fits = all(float(np.float32(n)) == n for n in numbers)
+    if fits and any(str(np.float32(n)) != str(np.float64(n)) for n in numbers):
+        attributes.update({name: np.float32(attributes[name]) for name in PACKING if name in attributes})
+    return attributes
+
+
+def _as_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, str) and dtype.kind == "f":
+        value = _float(value)
+    if isinstance(value, str) and dtype.kind == "S":
+        return np.bytes_(value.encode("utf-8", "surrogateescape"))
+    if dtype.kind in "iufb" and isinstance(value, (bool, int, float)):
+        if dtype.kind in "iu" and not (
+            float(value).is_integer() and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+        ):
+            return value  # for example a float marker of packed integers: xarray decides what it means
+        return dtype.type(value)
+    return value
+
+
+def _float(text: str) -> Any:
+    """A float that JSON could not say: a word, or xarray's own form, the base64 of its eight bytes."""
+    if text in FLOAT_WORDS:
+        return FLOAT_WORDS[text]
+    try:
+        return struct.unpack("<d", base64.standard_b64decode(text))[0]
+    except (ValueError, struct.error):
+        return text
+
+
+class ByteatlasBackend(BackendEntrypoint):
+    """Entry point of ``engine="byteatlas"``."""
+
+    description = "Reference maps, Zarr stores and archives (HDF5, netCDF, TIFF) through byteatlas"
+    url = "https://github.com/byteatlas/byteatlas"
+    supports_groups = True
+    open_dataset_parameters = (
+        "filename_or_obj", "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables",
+        "use_cftime", "decode_timedelta", "group", "storage_options", "policy", "use_zarr_fill_value_as_mask",
+    )  # fmt: skip
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Reference maps only: archives and native stores have engines of their own."""
+        if isinstance(filename_or_obj, (VirtualGroup, Group)):
+            return True
+        if not isinstance(filename_or_obj, (str, os.PathLike)):
+            return False
+        name = os.fspath(filename_or_obj)
+        if not name.rstrip("/").lower().endswith((*JSON_SUFFIXES, *PARQUET_SUFFIXES)):
+            return False
+        path = local_path(name)
+        return path is None or not Path(path).exists() or kind_of(name) in ("json", "parquet")
+
+    def open_dataset(  # type: ignore[override]
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: Any = True,
+        decode_times: Any = True,
+        concat_characters: Any = True,
+        decode_coords: Any = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: Any = None,
+        decode_timedelta: Any = None,
+        group: str | None = None,
+        storage_options: Mapping[str, JSON] | None = None,
+        policy: Policy | None = None,
+        use_zarr_fill_value_as_mask: bool | None = None,
+    ) -> Dataset:
+        """One group as a dataset.
+
+        Args:
+            filename_or_obj: a URL or path; a `VirtualGroup`; an open `Group`.
+            group: its path; the root if not given.
+            storage_options: fsspec's options for the map and for the files that it leads to.
+            policy: which files a map may lead to.
+            use_zarr_fill_value_as_mask: take the arrays' fill value as ``_FillValue`` where there is no such
+                attribute. Default: only for native Zarr v2 stores; the fill value of a scanned file is what its own
+                library gives for chunks that were never written, and masks nothing.
+        """
+        recipe = Recipe(_plain(filename_or_obj), storage_options, policy)
+        decoding = {
+            "mask_and_scale": mask_and_scale, "decode_times": decode_times, "concat_characters": concat_characters,
+            "decode_coords": decode_coords, "drop_variables": drop_variables, "use_cftime": use_cftime,
+            "decode_timedelta": decode_timedelta,
+        }  # fmt: skip
+        return _dataset(recipe, _group_at(recipe, group), use_zarr_fill_value_as_mask, decoding)
+
+    def open_groups_as_dict(  # type: ignore[override]
+        self, filename_or_obj: Any, *, group: str | None = None, **options: Any
+    ) -> dict[str, Dataset]:
+        """Every group from ``group`` (or the root) down, by its path from there; options as for `open_dataset`."""
+        mask = options.pop("use_zarr_fill_value_as_mask", None)
+        recipe = Recipe(_plain(filename_or_obj), options.pop("storage_options", None), options.pop("policy", None))
+        start = _group_at(recipe, group)
+        return {path: _dataset(recipe, node, mask, options) for path, node in _groups(start)}
+
+    def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:  # type: ignore[override]
+        """Every group as a node of a tree; options as for `open_dataset`."""
+        return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+def _plain(target: Any) -> Any:
+    return os.fspath(target) if isinstance(target, os.PathLike) else target
+
+
+def _group_at(recipe: Recipe, group: str | None) -> Group:
+    root = recipe.open()
+    node = root[group or ""] if isinstance(root, Group) else root
+    if not isinstance(node, Group):
+        raise BadRequest(f"{group or 'the root'} is an array; xarray opens groups")
+    return node
+
+
+def _groups(start: Group) -> Iterator[tuple[str, Group]]:
+    yield "/", start
+    for path, node in start.walk():
+        if isinstance(node, Group):
+            yield f"/{path}", node
+
+
+def _dataset(recipe: Recipe, group: Group, fill_as_mask: bool | None, decoding: Mapping[str, Any]) -> Dataset:
+    if fill_as_mask is None:
+        fill_as_mask = group.meta.zarr_format == 2 and recipe.native_v2
+    return StoreBackendEntrypoint().open_dataset(ByteatlasStore(recipe, group, fill_as_mask), **decoding)
