@@ -29,7 +29,7 @@ from byteatlas.manifest.table import Collector, SourceTable
 from byteatlas.manifest.template import Templates, expand_gen
 from byteatlas.manifest.tree import Hierarchy, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta
+from byteatlas.meta.model import ArrayMeta, ChunkKeys
 from byteatlas.types import JSON, ByteRange, Shape
 
 _TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
@@ -390,8 +390,8 @@ class LazyJson:
         keys, ndim = self._meta.keys, len(self._counts)
         prefix = key_prefix(self._path, keys, ndim)
         if not ndim:
-            return prefix
-        return prefix + keys.separator.join(str(int(i)) for i in np.unravel_index(flat, self._counts))
+            return prefix + keys.suffix
+        return prefix + keys.separator.join(str(int(i)) for i in np.unravel_index(flat, self._counts)) + keys.suffix
 
     def inline(self, chunk: int) -> bytes:
         if chunk in self._inlined:
@@ -441,7 +441,7 @@ class _ColumnSink:
             if counts:
                 self._prefixes[prefix] = path
             else:
-                self._scalars[prefix] = path
+                self._scalars[prefix + meta.keys.suffix] = path
                 if meta.keys.kind == "v2":  # VirtualiZarr wrote scalars under "x/"
                     self._scalars[prefix[:-1]] = path
 
@@ -501,10 +501,14 @@ class _ColumnSink:
             return at + 1
         mark = _raw_prefix(raw, key, prefix)
         stop = _matching(entries, at, mark)
-        begin = entries.key[at:stop] + len(mark)
+        begin, end = entries.key[at:stop] + len(mark), entries.key_end[at:stop]
+        suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
         flat, good = grid_positions(
-            entries.view, begin, entries.key_end[at:stop], collector.grid_shape, ord(meta.keys.separator)
+            entries.view, begin, end - len(suffix), collector.grid_shape, ord(meta.keys.separator)
         )
+        if suffix:
+            last = entries.view[end[:, None] + np.arange(-len(suffix), 0)]
+            good &= (last == np.frombuffer(suffix, np.uint8)).all(axis=1)
         if not good.all():
             for i in np.flatnonzero(~good).tolist():
                 tail = entries.data[begin[i] : entries.key_end[at + i]]
@@ -549,7 +553,7 @@ class _ColumnSink:
         where = f"{self._map.where}: {key}"
         flat = 0
         if collector.grid_shape:
-            found = position(key[len(prefix) :], collector.grid_shape, meta.keys.separator)
+            found = position(key[len(prefix) :], collector.grid_shape, meta.keys)
             if found is None:
                 check_stray(key[len(prefix) :], meta, prefix, self._map.where)
                 return
@@ -567,9 +571,11 @@ class _ColumnSink:
                 )
 
 
-def position(tail: str, counts: Shape, separator: str) -> int | None:
+def position(tail: str, counts: Shape, keys: ChunkKeys) -> int | None:
     """The flat index of a chunk from the end of its key; None when it is none of the grid's."""
-    parts = tail.split(separator)
+    if not tail.endswith(keys.suffix):
+        return None
+    parts = tail.removesuffix(keys.suffix).split(keys.separator)
     if len(parts) != len(counts):
         return None
     flat = 0
@@ -589,7 +595,7 @@ def check_stray(tail: str, meta: ArrayMeta, prefix: str, where: str) -> None:
     """
     if not _CHUNK_LIKE.match(tail):
         return
-    parts = tail.split(meta.keys.separator)
+    parts = tail.removesuffix(meta.keys.suffix).split(meta.keys.separator)
     if len(parts) == meta.ndim and all(p.isdigit() and (p == "0" or p[0] != "0") for p in parts):
         return
     raise InvalidMetadata(where, f"key {prefix + tail!r} does not fit the array's chunk key encoding {meta.keys}")

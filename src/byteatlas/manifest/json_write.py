@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.io.output import Sink
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
+from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.options import WriteOptions
 from byteatlas.manifest.tree import Written, key_prefix, node_documents
 from byteatlas.types import JSON
@@ -126,9 +126,12 @@ def _write_chunks(array: Written, sink: Sink, options: WriteOptions, seen: dict[
             _write_block(sink, prefix, array, chunks[whole], urls.piece(rows.source[whole]), None)
         for chunk in chunks[(rows.source == INLINE) | ((rows.source >= 0) & (rows.length == 0))].tolist():
             data = array.manifest.inline(chunk) if rows.source[chunk - begin] == INLINE else b""
-            key = prefix + _tail(chunk, counts, array.meta.keys.separator) + b'":'
+            key = prefix + _tail(chunk, counts, array.meta.keys.separator) + _suffix(array) + b'":'
             sink.write(b"," + key + quoted(inline_text(data)))
-    assert MISSING not in (INLINE,)
+
+
+def _suffix(array: Written) -> bytes:
+    return quoted(array.meta.keys.suffix)[1:-1]
 
 
 def _tail(chunk: int, counts: tuple[int, ...], separator: str) -> bytes:
@@ -152,7 +155,7 @@ def _write_block(
     for axis, index in enumerate(np.unravel_index(chunks, counts) if counts else ()):
         pieces += [separator] * (axis > 0)
         pieces.append(decimal(index.astype(np.uint64)))
-    pieces += [b'":[', url]
+    pieces += [_suffix(array) + b'":[', url]
     for column in numbers or ():
         pieces += [b",", decimal(column)]
     pieces.append(b"]")

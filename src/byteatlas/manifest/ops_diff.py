@@ -134,7 +134,8 @@ def _common(rows: Rows, array: VirtualArray, numbers: dict[str, int]) -> NDArray
     used = np.unique(rows.source)
     sources = array.manifest.sources
     values = [i if i < 0 else numbers.setdefault(sources[i].url, len(numbers)) for i in used.tolist()]
-    return np.array(values, np.int64).take(np.searchsorted(used, rows.source))
+    found: NDArray[np.int64] = np.array(values, np.int64).take(np.searchsorted(used, rows.source))
+    return found
 
 
 def _place(array: VirtualArray, chunk: int, head: str = "") -> str:

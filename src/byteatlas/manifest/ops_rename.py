@@ -17,7 +17,7 @@ class Rename:
 
     Attributes:
         prefixes: old prefix -> new prefix.
-        pattern, replacement: a regular expression, searched for in each URL, and what takes its place (``\\\\1`` works).
+        pattern, replacement: a regular expression, searched for in each URL, and what takes its place.
     """
 
     prefixes: Mapping[str, str] = field(default_factory=dict)
