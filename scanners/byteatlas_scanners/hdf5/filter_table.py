@@ -140,12 +140,13 @@ def _bitshuffle(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
 def _zfp(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     words = item.values[1:]
     header = struct.pack(f"<{len(words)}I", *words)
-    if header[:3] != b"zfp":
-        swapped = struct.pack(f">{len(words)}I", *words)
-        if swapped[:3] != b"zfp":
-            raise _bad(item, "no zfp header")
-        header = swapped
-    return [CodecSpec("byteatlas.hdf5-zfp", {"header": header.hex(), "bits": 96 if len(words) <= 3 else 148})]
+    configuration: dict[str, JSON] = {"bits": 96 if len(words) <= 3 else 148}
+    if header[:3] != b"zfp":  # written on a machine of the other byte order, and the values likewise
+        header = struct.pack(f">{len(words)}I", *words)
+        configuration["swap"] = dt.size
+    if header[:3] != b"zfp" or 8 * len(header) < configuration["bits"]:
+        raise _bad(item, "no zfp header")
+    return [CodecSpec("byteatlas.hdf5-zfp", {"header": header.hex(), **configuration})]
 
 
 def _blosc2(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
