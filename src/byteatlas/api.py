@@ -293,7 +293,7 @@ def verify(
     """Compare what our engine reads with what the format's own library (h5py, netCDF4, tifffile) reads.
 
     Args:
-        target: a reference map, an archive file, or virtual arrays; the files that the references lead to must be there.
+        target: a reference map, an archive file, or virtual arrays. The files that the references lead to must exist.
         name: what the report calls it.
         done: called with the path of each array when it has been compared.
 

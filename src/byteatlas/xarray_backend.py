@@ -141,11 +141,14 @@ class ByteatlasStore(AbstractDataStore):
     recipe: Recipe
     group: Group
     fill_as_mask: bool = False
+    without: frozenset[str] = frozenset()
     _phony: dict[int, list[str]] = field(default_factory=dict)
 
     @cached_property
     def members(self) -> dict[str, Array]:
-        return self.group.arrays()
+        """Arrays by name. Those to leave out are not even opened: they may be what cannot be."""
+        nodes = ((name, self.group[name]) for name in self.group if name not in self.without)
+        return {name: node for name, node in nodes if isinstance(node, Array)}
 
     def get_variables(self) -> Mapping[str, Variable]:
         return {name: self._variable(array) for name, array in self.members.items()}
@@ -256,7 +259,7 @@ class ByteatlasBackend(BackendEntrypoint):
         path = local_path(name)
         return path is None or not Path(path).exists() or kind_of(name) in ("json", "parquet")
 
-    def open_dataset(  # type: ignore[override]
+    def open_dataset(
         self,
         filename_or_obj: Any,
         *,
@@ -291,7 +294,7 @@ class ByteatlasBackend(BackendEntrypoint):
         }  # fmt: skip
         return _dataset(recipe, _group_at(recipe, group), use_zarr_fill_value_as_mask, decoding)
 
-    def open_groups_as_dict(  # type: ignore[override]
+    def open_groups_as_dict(
         self, filename_or_obj: Any, *, group: str | None = None, **options: Any
     ) -> dict[str, Dataset]:
         """Every group from ``group`` (or the root) down, by its path from there; options as for `open_dataset`."""
@@ -300,7 +303,7 @@ class ByteatlasBackend(BackendEntrypoint):
         start = _group_at(recipe, group)
         return {path: _dataset(recipe, node, mask, options) for path, node in _groups(start)}
 
-    def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:  # type: ignore[override]
+    def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
         """Every group as a node of a tree; options as for `open_dataset`."""
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
@@ -327,4 +330,8 @@ def _groups(start: Group) -> Iterator[tuple[str, Group]]:
 def _dataset(recipe: Recipe, group: Group, fill_as_mask: bool | None, decoding: Mapping[str, Any]) -> Dataset:
     if fill_as_mask is None:
         fill_as_mask = group.meta.zarr_format == 2 and recipe.native_v2
-    return StoreBackendEntrypoint().open_dataset(ByteatlasStore(recipe, group, fill_as_mask), **decoding)
+    drop = decoding.get("drop_variables") or ()
+    without = frozenset((drop,) if isinstance(drop, str) else drop)
+    store = ByteatlasStore(recipe, group, fill_as_mask, without)
+    dataset: Dataset = StoreBackendEntrypoint().open_dataset(store, **decoding)
+    return dataset

@@ -143,10 +143,10 @@ def _lost(known: set[str], originals: Originals, urls: list[str]) -> Iterator[Ve
 def _verify_array(
     path: str, virtual: VirtualArray, root: Node, originals: Originals, urls: list[str], options: VerifyOptions
 ) -> VerifyItem:
-    ours = root[path] if isinstance(root, Group) else root
-    assert isinstance(ours, Array)
     own = [s.url for s in virtual.manifest.sources] or urls
     try:
+        ours = root[path] if isinstance(root, Group) else root
+        assert isinstance(ours, Array)
         if len(own) == 1:
             return _against_file(path, ours, originals.get(own[0]), options)
         if not virtual.manifest.sources:
