@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,12 +77,12 @@ def _codec(found: Layout) -> CodecSpec:
         return CodecSpec(ELEMENTS, {"layout": to_json(found)})
     configuration: dict[str, JSON] = {"dtype": _descr(stored)}
     if not packed:
-        fields = stored.fields or {}
+        fields: Any = stored.fields
         configuration |= {"offsets": [fields[name][1] for name in stored.names], "itemsize": stored.itemsize}
     return CodecSpec("byteatlas.bytes", configuration)
 
 
-def _orders(kind: np.dtype[np.generic]) -> set[str]:
+def _orders(kind: np.dtype[Any]) -> set[str]:
     """Byte orders of the numbers in a dtype."""
     if kind.subdtype:
         return _orders(kind.subdtype[0])
@@ -90,17 +91,17 @@ def _orders(kind: np.dtype[np.generic]) -> set[str]:
     return set() if kind.byteorder == "|" else {kind.str[0]}
 
 
-def _packed(kind: np.dtype[np.generic]) -> np.dtype[np.generic]:
+def _packed(kind: np.dtype[Any]) -> np.dtype[Any]:
     if kind.subdtype:
         return np.dtype((_packed(kind.subdtype[0]), kind.subdtype[1]))
     return np.dtype([(name, _packed(kind[name])) for name in kind.names]) if kind.names else kind
 
 
-def _padded(kind: np.dtype[np.generic]) -> bool:
+def _padded(kind: np.dtype[Any]) -> bool:
     return kind != _packed(kind)
 
 
-def _descr(kind: np.dtype[np.generic]) -> list[JSON]:
+def _descr(kind: np.dtype[Any]) -> list[JSON]:
     """Fields as Zarr v2 writes them; nested ones likewise."""
     out: list[JSON] = []
     for name in kind.names or ():

@@ -120,9 +120,7 @@ def _check(dt: Datatype) -> None:
     match dt.kind:
         case Kind.VLEN if dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
             # The HDF5 library gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
-            raise Unsupported(
-                Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently"
-            )
+            raise Unsupported(Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently")
         case Kind.VLEN | Kind.VLEN_STRING | Kind.REFERENCE:
             return
         case Kind.COMPOUND:
@@ -178,7 +176,8 @@ def _place(out: NDArray[Any], block: NDArray[Any], row: int, grid: Shape) -> Non
     index = np.unravel_index(row, grid) if grid else ()
     begin = [int(i) * c for i, c in zip(index, block.shape, strict=True)]
     where = tuple(slice(b, b + c) for b, c in zip(begin, block.shape, strict=True))
-    target = out[(*where, ...)]  # a view, also of a scalar
+    place: tuple[Any, ...] = (*where, ...)  # a view, also of a scalar
+    target: NDArray[Any] = out[place]
     target[...] = block[tuple(slice(0, n) for n in target.shape)]
 
 
@@ -196,8 +195,9 @@ def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: i
 def _write_all(shape: Shape, inner: Shape, dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Inlined:
     """The whole dataset. A single sequence is an array of its elements, as h5py reads it."""
     if dt.kind is Kind.VLEN and dt.base is not None and not shape and not inner:
-        (data,) = lookup.sequences(data, 1, dt.base.size)
-        dt, count = dt.base, len(data) // dt.base.size
+        base = dt.base
+        (data,) = lookup.sequences(data, 1, base.size)
+        dt, count = base, len(data) // base.size
         inner = (count,)
     kind, codecs, written = _write(dt, data, count, lookup)
     return Inlined(Stored(kind, codecs, inner), written)

@@ -132,7 +132,7 @@ def _part(values: list[int], at: int, depth: int) -> tuple[Part, int]:
                 raise InvalidMetadata("", f"an array of {size} bytes of elements of {part.size}")
             return Repeat(size // part.size, part), end
         case 3:
-            members = []
+            members: list[tuple[int, Part]] = []
             count, at = values[at + 2], at + 3
             for _ in range(count):
                 offset = values[at]

@@ -158,7 +158,7 @@ def stored_dtype(layout: Layout) -> np.dtype[Any] | None:
             if any(k is None for k in kinds) or not fields:
                 return None
             names, offsets = [f.name for f in fields], [f.offset for f in fields]
-            return np.dtype({"names": names, "formats": kinds, "offsets": offsets, "itemsize": size})  # type: ignore[call-overload, no-any-return]
+            return np.dtype({"names": names, "formats": kinds, "offsets": offsets, "itemsize": size})
         case _:
             return None
 
