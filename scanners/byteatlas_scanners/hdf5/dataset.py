@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, empty_manifest, inline_manifest
-from byteatlas.meta.model import Encoding
+from byteatlas.meta.model import Encoding, RectilinearGrid
 from byteatlas.scan.contract import Parse, ScanOptions
 from byteatlas.scan.reasons import Reason
 from byteatlas_scanners.hdf5 import dataspace, datatype, fillvalue, filters, layout
@@ -71,13 +71,14 @@ class Pieces:
     Attributes:
         chunk: the chunks' shape.
         masks: the filter mask of each encoding.
-        sources of ``manifest``: the file itself, unless the data are elsewhere.
+        grid: chunk lengths when they are not all the same; their sum is the shape.
     """
 
     chunk: tuple[int, ...]
     masks: tuple[int, ...]
     manifest: ChunkManifest
     inlined: bool = False
+    grid: RectilinearGrid | None = None
 
 
 def describe(shared: Shared, types: datatype.Cache, header: Header) -> Parse[Description]:
@@ -123,6 +124,8 @@ def locate(form: Form, what: Description, options: ScanOptions, sources: tuple[S
     match what.layout:
         case Compact(data):
             return _compact(form, shape, size, data)
+        case Contiguous() if what.external:
+            raise Unsupported(Reason.EXTERNAL_STORAGE, "raw data in other files")  # `outside` goes on from here
         case Contiguous():
             return _contiguous(form, what, shape, options, sources)
         case Chunked():

@@ -11,16 +11,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from byteatlas.errors import ByteatlasError, Unsupported
+from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scan.contract import Parse, ScanOptions, gather
 from byteatlas.scan.reasons import Reason
+from byteatlas_scanners.hdf5.layout import Virtual
 from byteatlas_scanners.hdf5.links import External, Hard, Link, Soft
 from byteatlas_scanners.hdf5.steps import elsewhere, stat_all
-from byteatlas_scanners.hdf5.walk import File, Group, open_file, walk
+from byteatlas_scanners.hdf5.virtual import Mapping, numbered, parse_mappings
+from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group, open_file, walk
+from byteatlas_scanners.hdf5.wire import MALFORMED
 
 MOST_FILES = 10_000
 MOST_GENERATIONS = 16
+NUMBERED_AT_ONCE = 16
 MOST_LINKS = 16
 """Soft links followed for one path (H5L_NUM_LINKS)."""
 
@@ -50,7 +54,25 @@ class Library:
                 return found
             if isinstance(found, ByteatlasError):
                 raise found
+            if url not in self.infos:
+                raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_FILES} files, {name!r} is one too many")
         raise Unsupported(Reason.LINK, f"there is no file {name!r}")
+
+    def find(self, parent: File, name: str, path: str) -> tuple[File, Dataset] | None:
+        """A source of a virtual dataset; None when the file or the dataset does not exist."""
+        if name != "." and not any(self.infos.get(url, True) for url in candidates(parent, name)):
+            return None
+        other = parent if name == "." else self.external(parent, name)
+        try:
+            file, address = self.resolve(other, other.root, "/" + path)
+        except Unsupported as error:
+            if error.reason == Reason.LINK:
+                return None
+            raise
+        node = file.objects.get(address)
+        if isinstance(node, Broken):
+            raise node.error
+        return (file, node) if isinstance(node, Dataset) else None
 
     def resolve(self, file: File, group: int, path: str, links: int = 0) -> tuple[File, int]:
         """The object at a path, from a group (or the root, for an absolute path).
@@ -136,14 +158,62 @@ class Library:
 
         return (yield from elsewhere(url, read()))
 
-    def load_links(self) -> Parse[None]:
-        """Read the files behind external links, and those behind theirs."""
+    def load_all(self) -> Parse[None]:
+        """Read the files behind external links and virtual datasets, those behind theirs, and so on."""
         new = [self.main]
         for _ in range(MOST_GENERATIONS):
             wanted = [(file, name) for file in new for name in _external_names(file)]
-            new = yield from self.load(wanted)
+            lists = yield from gather([_read_mappings(file) for file in new])
+            patterns: list[tuple[File, Mapping]] = []
+            for file, mappings in zip(new, lists, strict=True):
+                for mapping in mappings if isinstance(mappings, list) else ():
+                    if "%b" in mapping.file.replace("%%", ""):
+                        patterns.append((file, mapping))
+                    elif mapping.file != ".":
+                        wanted.append((file, numbered(mapping.file, 0)))
+            new = yield from self.load(dict.fromkeys(wanted))
+            for file, mapping in patterns:
+                new += yield from self._load_numbered(file, mapping)
             if not new:
                 return
+
+    def _load_numbered(self, parent: File, mapping: Mapping) -> Parse[list[File]]:
+        """The files of a numbered pattern, a batch at a time, up to the first number that is missing."""
+        new: list[File] = []
+        for first in range(0, MOST_FILES, NUMBERED_AT_ONCE):
+            names = [numbered(mapping.file, n) for n in range(first, first + NUMBERED_AT_ONCE)]
+            new += yield from self.load([(parent, name) for name in names])
+            if not all(self.exists(parent, name) for name in names):
+                break
+        return new
+
+    def exists(self, parent: File, name: str) -> bool:
+        return any(isinstance(self.infos.get(url), SourceInfo) for url in candidates(parent, name))
+
+
+def _read_mappings(file: File) -> Parse[list[Mapping]]:
+    """Decode the lists of a file's virtual datasets."""
+    virtual: dict[int, Virtual] = {}
+    for address, node in file.objects.items():
+        if isinstance(node, Dataset) and isinstance(node.what.layout, Virtual):
+            virtual[address] = node.what.layout
+    if not virtual:
+        return []
+    reader = file.heaps.load([v.address for v in virtual.values() if v.address is not None])
+    yield from reader if file.url is None else elsewhere(file.url, reader)
+    found: list[Mapping] = []
+    for address, layout in virtual.items():
+        try:
+            listed: list[Mapping] = []
+            if layout.address is not None:
+                listed = parse_mappings(file.form, file.heaps.get(layout.address, layout.object))
+            file.mappings[address] = listed
+            found += listed
+        except ByteatlasError as error:
+            file.mappings[address] = error
+        except MALFORMED as error:
+            file.mappings[address] = CorruptFile(file.form.base, f"a damaged list of virtual mappings ({error})")
+    return found
 
 
 def _nothing() -> ByteatlasError:

@@ -13,6 +13,7 @@ from byteatlas.types import JSON
 from byteatlas_scanners.hdf5.dataset import Pieces
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
 from byteatlas_scanners.hdf5.library import Library, library
+from byteatlas_scanners.hdf5.outside import place_external
 from byteatlas_scanners.hdf5.steps import all_of, elsewhere
 from byteatlas_scanners.hdf5.superblock import sniff
 from byteatlas_scanners.hdf5.tree import MOST_DEPTH, Builder, Facts
@@ -43,7 +44,8 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     main = yield from open_file(source, options)
     yield from walk(main)
     books = library(main, options)
-    yield from books.load_links()
+    yield from books.load_all()
+    yield from place_external(books)
     facts = yield from all_of([_facts(file) for file in books.files.values()])
     builder = Builder(books, {id(file): f for file, f in zip(books.files.values(), facts, strict=True)})
     address = _group_address(books, options.group)

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import ByteatlasError, CorruptFile, Forbidden, Unsupported
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, inline_manifest
-from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RegularGrid
+from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.scan.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas_scanners.hdf5 import datatype, fillvalue
 from byteatlas_scanners.hdf5.dataset import encodings
 from byteatlas_scanners.hdf5.dims import Names
+from byteatlas_scanners.hdf5.layout import Virtual
 from byteatlas_scanners.hdf5.library import Library
 from byteatlas_scanners.hdf5.links import Hard, Link
 from byteatlas_scanners.hdf5.stored import Stored
+from byteatlas_scanners.hdf5.virtual import assemble, boxes, extent
 from byteatlas_scanners.hdf5.vlen import Inlined
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group
 
@@ -45,6 +47,7 @@ class Builder:
     facts: dict[int, Facts]
     report: list[ReportItem] = field(default_factory=list)
     expanded: set[tuple[int, int]] = field(default_factory=set)
+    begun: set[tuple[int, int]] = field(default_factory=set)
     repeated: int = 0
     stored: dict[int, Stored] = field(default_factory=dict)
 
@@ -143,13 +146,15 @@ class Builder:
         stored = self.stored.get(id(what.type))
         if stored is None:
             stored = self.stored[id(what.type)] = datatype.to_zarr(what.type)
+        if isinstance(what.layout, Virtual):
+            return self._virtual(file, node, stored)
         if isinstance(pieces, ByteatlasError):
             raise pieces
         inner = stored.inner_shape
         meta = ArrayMeta(
             shape + inner,
             stored.data_type,
-            RegularGrid(pieces.chunk + inner),
+            RegularGrid(pieces.chunk + inner) if pieces.grid is None else _with_inner(pieces.grid, inner),
             encodings(what, stored, pieces.masks),
             fillvalue.resolve(what.fill, what.type),
             facts.names.of(node, inner),
@@ -159,6 +164,33 @@ class Builder:
         if inner:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
+
+    def _virtual(self, file: File, node: Dataset, stored: Stored) -> VirtualArray:
+        """A virtual dataset, from the arrays that it is made of."""
+        mappings = file.mappings.get(node.address, [])
+        key = (id(file), node.address)
+        if isinstance(mappings, ByteatlasError):
+            raise mappings
+        if stored.inner_shape or key in self.begun:
+            raise Unsupported(Reason.VIRTUAL_DATASET, "a virtual dataset of array elements, or made of itself")
+        self.begun.add(key)
+
+        def find(name: str, path: str) -> VirtualArray | None:
+            found = self.library.find(file, name, path)
+            return None if found is None else self.array(*found)
+
+        shape = extent(mappings, node.what.shape, find)
+        facts = self.facts[id(file)]
+        meta = ArrayMeta(
+            shape,
+            stored.data_type,
+            RegularGrid(tuple([n or 1 for n in shape])),
+            (Encoding(stored.codecs),),
+            fillvalue.resolve(node.what.fill, node.what.type),
+            facts.names.of(node, ()),
+            facts.attributes.get(node.address, {}),
+        )
+        return assemble(meta, boxes(mappings, shape, find), stored.data_type.numpy.itemsize)
 
 
 def inlined_array(
@@ -181,6 +213,10 @@ def inlined_array(
     )
     grid = tuple([1 if n else 0 for n in shape])
     return VirtualArray(meta, inline_manifest(grid, {0: values.data} if all(shape) else {}))
+
+
+def _with_inner(grid: RectilinearGrid, inner: tuple[int, ...]) -> RectilinearGrid:
+    return RectilinearGrid(grid.edges + tuple([(n,) for n in inner]))
 
 
 def _check_name(name: str) -> None:

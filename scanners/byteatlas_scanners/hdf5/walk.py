@@ -21,6 +21,7 @@ from byteatlas_scanners.hdf5.links import Hard, Link, is_group, read_links
 from byteatlas_scanners.hdf5.shared import Shared
 from byteatlas_scanners.hdf5.steps import Pool, both
 from byteatlas_scanners.hdf5.superblock import read_start
+from byteatlas_scanners.hdf5.virtual import Mapping
 from byteatlas_scanners.hdf5.wire import MALFORMED, Form
 
 MOST_OBJECTS = 4_000_000
@@ -63,13 +64,14 @@ class Broken:
 Node: TypeAlias = Group | Dataset | Other | Broken
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class File:
     """One physical file, as far as it has been read.
 
     Attributes:
         url: None for the file that is being scanned, else the URL under which others refer to it.
         objects: by address.
+        mappings: of virtual datasets, by the datasets' addresses.
     """
 
     url: str | None
@@ -81,6 +83,7 @@ class File:
     sources: tuple[SourceInfo, ...]
     types: datatype.Cache = field(default_factory=dict)
     objects: dict[int, Node | None] = field(default_factory=dict)
+    mappings: dict[int, list[Mapping] | ByteatlasError] = field(default_factory=dict)
     pool: Pool = field(default_factory=Pool)
 
     def visit(self, address: int) -> None:
