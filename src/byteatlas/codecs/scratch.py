@@ -1,0 +1,34 @@
+"""Buffers that a thread keeps between chunks, so that decoding does not allocate. Bounded in number and size."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEPT = 3
+LARGEST = 8 << 20
+"""Bytes of the largest buffer that is kept."""
+
+
+class Scratch(threading.local):
+    """Per-thread buffers by key. A buffer belongs to its caller until the caller's function returns."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Any, NDArray[np.uint8]] = {}
+
+    def get(self, key: Any) -> NDArray[np.uint8] | None:
+        return self.kept.get(key)
+
+    def keep(self, key: Any, buffer: NDArray[np.uint8]) -> None:
+        if buffer.nbytes > LARGEST:
+            return
+        while len(self.kept) >= KEPT:
+            self.kept.pop(next(iter(self.kept)))
+        self.kept[key] = buffer
+
+
+SCRATCH = Scratch()
+"""The one place where state outlives a call: memory without content, one set per thread."""

@@ -1,0 +1,61 @@
+"""The table of built-in codecs: name -> where its maker is. A row's module is imported when a codec is first used.
+
+The name is Zarr v3's, or ``numcodecs.ID``; a maker takes the configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_HERE = "byteatlas.codecs"
+
+
+CORE: Mapping[str, str] = {
+    "bytes": f"{_HERE}.raw:make_bytes",
+    "byteatlas.bytes": f"{_HERE}.raw:make_stored",
+    "byteatlas.unpack": f"{_HERE}.combine_unpack:make",
+    "byteatlas.constant": f"{_HERE}.combine_constant:make",
+    "byteatlas.crop": f"{_HERE}.combine_crop:make",
+    "transpose": f"{_HERE}.transpose:make",
+    "sharding_indexed": f"{_HERE}.sharding:make",
+    "gzip": f"{_HERE}.deflate:make_gzip",
+    "zstd": f"{_HERE}.zstd:make",
+    "blosc": f"{_HERE}.blosc:make",
+    "crc32c": f"{_HERE}.checksums:make_crc32c",
+    "vlen-utf8": f"{_HERE}.vlen:make_utf8",
+    "vlen-bytes": f"{_HERE}.vlen:make_bytes",
+}
+
+NUMCODECS: Mapping[str, str] = {
+    "numcodecs.zlib": f"{_HERE}.deflate:make_zlib",
+    "numcodecs.gzip": f"{_HERE}.deflate:make_gzip",
+    "numcodecs.shuffle": f"{_HERE}.shuffle:make",
+    "numcodecs.zstd": f"{_HERE}.zstd:make",
+    "numcodecs.blosc": f"{_HERE}.blosc:make",
+    "numcodecs.vlen-utf8": f"{_HERE}.vlen:make_utf8",
+    "numcodecs.vlen-bytes": f"{_HERE}.vlen:make_bytes",
+    "numcodecs.crc32c": f"{_HERE}.checksums:make_crc32c",
+    "numcodecs.crc32": f"{_HERE}.checksums:make_crc32",
+    "numcodecs.adler32": f"{_HERE}.checksums:make_adler32",
+    "numcodecs.fletcher32": f"{_HERE}.checksums:make_fletcher32",
+    "numcodecs.jenkins_lookup3": f"{_HERE}.checksums:make_jenkins",
+}
+
+HDF5: Mapping[str, str] = {
+    "byteatlas.hdf5-elements": f"{_HERE}.hdf5:make_elements",
+    "byteatlas.hdf5-nbit": f"{_HERE}.hdf5:make_nbit",
+    "byteatlas.hdf5-scaleoffset": f"{_HERE}.hdf5:make_scaleoffset",
+    "byteatlas.hdf5-bitshuffle": f"{_HERE}.hdf5:make_bitshuffle",
+    "byteatlas.hdf5-zfp": f"{_HERE}.hdf5:make_zfp",
+    "byteatlas.hdf5-blosc2": f"{_HERE}.hdf5:make_blosc2",
+}
+
+BUILTIN: Mapping[str, str] = {**CORE, **NUMCODECS, **HDF5}
+
+FAMILIES: Mapping[str, str] = {}
+"""Prefixes of names: a maker there takes the name and the configuration."""
+
+REFUSED: Mapping[str, str] = {
+    "numcodecs.pickle": "unpickling runs code that the data bring along",
+}
+"""Codecs that are known and never decoded, with the reason."""
