@@ -58,7 +58,6 @@ class Pipeline:
     """
 
     __slots__ = (
-        "_allocate",
         "_decode",
         "_into",
         "_steps",
@@ -291,9 +290,7 @@ class Binder:
             if codec is None:
                 continue
             if not isinstance(codec, ByteCodec):
-                raise InvalidMetadata(
-                    "", f"codec {item.name!r} takes an array, but comes after an array -> bytes codec"
-                )
+                raise InvalidMetadata("", f"codec {item.name!r} takes an array, but gets bytes")
             step = codec.bind_bytes(spec, self)
             steps.append(step)
             spec = ByteSpec(step.nbytes, step.limit, step.itemsize)
@@ -309,7 +306,7 @@ def build_pipeline(
 ) -> Pipeline:
     """The pipeline of chunks of this shape in an array of this type.
 
-    Raises `Unsupported` (unknown codecs, chunks too large), `InvalidMetadata` (a chain that cannot work), `MissingExtra`.
+    Raises `Unsupported` (unknown codec, chunk too large), `InvalidMetadata` (a chain that cannot work), `MissingExtra`.
     """
     binder = Binder(default_registry() if registry is None else registry)
     if encoding.chunk_shape is not None and encoding.chunk_shape != chunk_shape:
