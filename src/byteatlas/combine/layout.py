@@ -213,7 +213,8 @@ def rectilinear_slabs(
         if result == edges[-1]:
             continue
         others = [set(e) for i, e in enumerate(own.edges) if i != axis]
-        if any(len(o) != 1 for o in others):
+        said = all(encodings[n].chunk_shape is not None for n in numbers)
+        if not said and any(len(o) != 1 for o in others):
             detail = "a map with uneven chunks ends in a partial chunk that cannot be followed by another"
             return Finding("conflict", "chunks", None, (), detail)
         shape = tuple(edges[-1] if i == axis else e[0] for i, e in enumerate(own.edges))

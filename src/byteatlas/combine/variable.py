@@ -29,6 +29,7 @@ from byteatlas.combine.layout import (
 from byteatlas.combine.model import Finding
 from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combine.reconcile import Merged, Question, reconcile
+from byteatlas.combine.refine import reclassified, refine
 from byteatlas.combine.same import Class, classify
 from byteatlas.combine.values import nbytes, read_all
 from byteatlas.errors import Unsupported
@@ -211,38 +212,67 @@ def mosaic(
     findings += length_conflicts(path, by_input, axes, classes, context)
     if any(f.level == "conflict" for f in findings):
         return None, findings
-    class_of = {i: n for n, c in enumerate(classes) for i in c.members}
-    members = [
-        Member(i, class_of[i], by_input[i].meta.shape, place_of(cell, axes, by_input[i].meta.ndim))
-        for cell, i in sorted(cells.items())
-    ]
+    placed = fit(path, classes, by_input, cells, axes, context)
+    if isinstance(placed, Finding):
+        return None, [*findings, placed]
+    fitted, members, layout, cut = placed
+    findings += cut
+    by_input = fitted
+    classes = reclassified(classes, by_input) if cut else classes
     absent = len(cells) < math.prod(len(d.lengths) for d in axes.values())
-    used = {m.cls for m in members}
-    holes = [
-        n in used and any(has_holes(by_input[m.input]) for m in members if m.cls == n) for n in range(len(classes))
-    ]
+    members = numbered(members, classes)
+    holed = {m.cls for m in members if has_holes(by_input[m.input])}
+    holes = [n in holed for n in range(len(classes))]
     merged, more = reconcile(Question(path, classes, context.names, absent, holes, context.options))
     findings += more
     if merged is None:
         return None, findings
-    first = classes[0].meta
-    lengths = own_lengths(
-        [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)], members, axes
-    )
-    try:
-        layout = lay_out(classes, members, lengths)
-    except MismatchedChunks as mismatch:
-        a, b = mismatch.members
-        files = tuple(context.names[m.input] for m in (a, b))
-        detail = (
-            f"chunks along {first.dimension_names and first.dimension_names[mismatch.axis]!r} are cut differently: "
-        )
-        detail += f"{classes[a.cls].meta.grid} / {classes[b.cls].meta.grid}"
-        return None, [*findings, Finding("conflict", "chunks", path, files, detail)]
-    except Unsupported as error:
-        return None, [*findings, Finding("conflict", "chunks", path, (), error.detail)]
     job, last = assemble_job(path, classes, members, by_input, merged, layout, context, bool(lifted))
     return job, findings + last
+
+
+def numbered(members: Sequence[Member], classes: Sequence[Class]) -> list[Member]:
+    """Members with the numbers of their classes."""
+    class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+    return [m if m.cls == class_of[m.input] else replace(m, cls=class_of[m.input]) for m in members]
+
+
+def fit(
+    path: str,
+    classes: Sequence[Class],
+    by_input: dict[int, VirtualArray],
+    cells: dict[Shape, int],
+    axes: dict[int, Dimension],
+    context: Context,
+) -> tuple[dict[int, VirtualArray], list[Member], Layout, list[Finding]] | Finding:
+    """Lay the members out, cutting chunks where they are cut differently beside each other."""
+    findings: list[Finding] = []
+    first = classes[0].meta
+    lengths = [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)]
+    for _ in range(first.ndim + 1):
+        class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+        members = [
+            Member(i, class_of[i], by_input[i].meta.shape, place_of(cell, axes, first.ndim))
+            for cell, i in sorted(cells.items())
+        ]
+        try:
+            layout = lay_out(classes, members, own_lengths(lengths, members, axes))
+            return by_input, members, layout, findings
+        except MismatchedChunks as mismatch:
+            a, b = mismatch.members
+            files = tuple(context.names[m.input] for m in (a, b))
+            axis = first.dimension_names[mismatch.axis] if first.dimension_names else mismatch.axis
+            grids = f"{classes[a.cls].meta.grid} / {classes[b.cls].meta.grid}"
+            detail = f"chunks along {axis!r} are cut differently: {grids}"
+            try:
+                by_input = refine(members, by_input, mismatch.axis)
+            except Unsupported as error:
+                return Finding("conflict", "chunks", path, files, f"{detail}; {error.detail}")
+            classes = reclassified(classes, by_input)
+            findings.append(Finding("reconciled", "chunks", path, files, f"{detail}; chunks are read in parts"))
+        except Unsupported as error:
+            return Finding("conflict", "chunks", path, (), error.detail)
+    return Finding("conflict", "chunks", path, (), "chunks cannot be brought to common borders")
 
 
 def raise_classes(
