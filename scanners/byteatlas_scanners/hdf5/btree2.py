@@ -5,6 +5,7 @@ Nodes are read level by level, one batch each. Records come in no particular ord
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
-from byteatlas_scanners.hdf5.wire import Cursor, Form, verify, verify_all, width_of
+from byteatlas_scanners.hdf5.wire import Form, verify, verify_all, width_of
 
 HEADER_FIXED = 22  # everything but the root's address and the number of records
 NODE_OVERHEAD = 10  # signature, version, type; checksum
 MOST_DEPTH = 32
+_HEAD = struct.Struct("<5sBIHH").unpack_from
 NODES_AT_ONCE = 8192
 
 
@@ -51,11 +53,14 @@ def read_tree(form: Form, address: int, *types: int) -> Parse[Tree]:
     """A tree's header. Raises `CorruptFile`, also when it is not of one of these types."""
     size = HEADER_FIXED + form.offsets + form.lengths
     (data,) = yield (form.block(address, size),)
-    cursor = Cursor(form, data)
-    cursor.expect(b"BTHD", 0)
-    kind, node, record, depth = cursor.u8(), cursor.u32(), cursor.u16(), cursor.u16()
-    cursor.skip(2)
-    root, root_records, total = cursor.address(), cursor.u16(), cursor.length()
+    sign, kind, node, record, depth = _HEAD(data, 0)
+    if sign != b"BTHD\0":
+        raise CorruptFile(form.base + address, "no version 2 B-tree")
+    at = 16 + form.offsets
+    root: int | None = int.from_bytes(data[16:at], "little")
+    root = None if root == form.undefined else root
+    root_records = data[at] | data[at + 1] << 8
+    total = int.from_bytes(data[at + 2 : at + 2 + form.lengths], "little")
     verify(data, form.base + address, "a B-tree")
     if kind not in types:
         raise CorruptFile(form.base + address, f"a B-tree of type {kind} where one of {types} should be")
@@ -70,6 +75,8 @@ def read_records(form: Form, tree: Tree) -> Parse[NDArray[np.uint8]]:
     """All records, (n, record size). Raises `CorruptFile`."""
     if tree.root is None or not tree.total:
         return np.zeros((0, tree.record_size), np.uint8)
+    if not tree.depth:
+        return (yield from _one_leaf(form, tree, tree.root))
     levels = _levels(form, tree)
     found: list[bytes] = []
     nodes = np.array([[tree.root, tree.root_records]], np.uint64)
@@ -91,6 +98,18 @@ def read_records(form: Form, tree: Tree) -> Parse[NDArray[np.uint8]]:
     if len(rows) != tree.total:
         raise CorruptFile(form.base, f"a B-tree holds {len(rows)} records where {tree.total} are announced")
     return rows
+
+
+def _one_leaf(form: Form, tree: Tree, address: int) -> Parse[NDArray[np.uint8]]:
+    """All records of a tree that is one leaf, as most indexes of names are."""
+    count, size = tree.root_records, tree.root_records * tree.record_size
+    if count != tree.total or size + NODE_OVERHEAD > tree.node_size:
+        raise CorruptFile(form.base + address, f"a B-tree holds {count} records where {tree.total} are announced")
+    (data,) = yield (form.block(address, NODE_OVERHEAD + size),)
+    verify(data, form.base + address, "a B-tree node")
+    if data[:6] != b"BTLF\0" + bytes((tree.type,)):
+        raise CorruptFile(form.base + address, "no B-tree node of the expected kind")
+    return np.frombuffer(data, np.uint8, size, 6).reshape(count, tree.record_size)
 
 
 def _levels(form: Form, tree: Tree) -> list[_Level]:

@@ -7,6 +7,7 @@ breadth first; each level is one batch and is decoded with a NumPy structured ty
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from byteatlas_scanners.hdf5.wire import Form
 
 NODES_AT_ONCE = 2048
 MOST_LEVELS = 32
+FEW = 4
 
 
 def read_chunks(form: Form, layout: Chunked, space: Space) -> Parse[Table]:
@@ -194,6 +196,8 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
         if count == 1 and not numbers[0]:
             return _no_nodes(level, rank)
         raise CorruptFile(form.base + places[0], f"B-tree nodes of {min(numbers)} to {max(numbers)} entries")
+    if count == 1 and numbers[0] <= FEW:
+        return _few(form, space, bytes(data), numbers[0], level, places[0])
     used = np.array(numbers, np.int64)
     sizes: NDArray[Any] = np.ndarray((count, slots, 2), "<u4", data, head, (size, step, 4))
     at: NDArray[Any] = np.ndarray((count, slots + 1, rank + 1), "<u8", data, head + 8, (size, step, 8))
@@ -214,6 +218,42 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
         raise CorruptFile(form.base + places[0], "a chunk that is not on the grid")
     linear, inside = _linear(space, scaled)
     return _Nodes(level, used, child, sizes[:, 0], sizes[:, 1], scaled, linear, inside)
+
+
+def _few(form: Form, space: Space, data: bytes, count: int, level: int, place: int) -> _Nodes:
+    """One node of a few entries, as most roots are: cheaper without NumPy."""
+    rank = len(space.shape)
+    key = struct.Struct(f"<II{rank + 1}Q").unpack_from
+    at, step = 8 + 2 * form.offsets, 16 + 8 * rank + form.offsets
+    keys = [key(data, at + i * step) for i in range(count + 1)]
+    width, child_at = form.offsets, at + 16 + 8 * rank
+    child = [int.from_bytes(data[i : i + width], "little") for i in range(child_at, child_at + count * step, step)]
+    if keys[-1][2:] <= keys[-2][2:]:
+        raise CorruptFile(form.base + place, "a B-tree node whose last key is not behind its entries")
+    chunk, grid = space.chunk, space.grid
+    scaled: list[list[int]] = []
+    for row in keys[:-1]:
+        position = [n // c for n, c in zip(row[2:], chunk, strict=False)]
+        if row[-1] or any([n % c for n, c in zip(row[2:], chunk, strict=False)]):  # noqa: C419
+            raise CorruptFile(form.base + place, "a chunk that is not on the grid")
+        scaled.append(position)
+    inside = all([n < g for position in scaled for n, g in zip(position, grid, strict=True)])  # noqa: C419
+    linear = []
+    for position in scaled:
+        total = 0
+        for n, g in zip(position, grid, strict=True):
+            total = total * g + n if inside else total * (g + 1) + min(n, g)
+        linear.append(total)
+    return _Nodes(
+        level,
+        np.array([count]),
+        np.array(child, np.uint64),
+        np.array([row[0] for row in keys[:-1]], np.uint32),
+        np.array([row[1] for row in keys[:-1]], np.uint32),
+        np.array(scaled, np.uint64),
+        np.array(linear, np.int64),
+        inside,
+    )
 
 
 def _no_nodes(level: int, rank: int) -> _Nodes:

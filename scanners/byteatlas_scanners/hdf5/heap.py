@@ -6,8 +6,10 @@ ones in the id itself. Only the blocks that hold wanted objects are read, one ba
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
@@ -75,6 +77,21 @@ class _Place:
     mask: int = 0
 
 
+@cache
+def _fields(offsets: int, lengths: int) -> struct.Struct:
+    """The fixed part of a heap's header; what is skipped are statistics and the free space's address."""
+    return struct.Struct(f"<4sBHHBI{lengths}x{offsets}s{9 * lengths + offsets}xH{lengths}s{lengths}sHH{offsets}sH")
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "little")
+
+
+def _address(form: Form, data: bytes) -> int | None:
+    value = int.from_bytes(data, "little")
+    return None if value == form.undefined else value
+
+
 def read_heap(form: Form, address: int) -> Parse[Heap]:
     """A heap's header. Raises `CorruptFile`."""
     size = 26 + 12 * form.lengths + 3 * form.offsets
@@ -84,16 +101,15 @@ def read_heap(form: Form, address: int) -> Parse[Heap]:
         size += form.lengths + 4 + filtered
         (data,) = yield (form.block(address, size),)
     verify(data, form.base + address, "a fractal heap")
-    cursor = Cursor(form, data)
-    cursor.expect(b"FRHP", 0)
-    id_size, _, flags, largest = cursor.u16(), cursor.u16(), cursor.u8(), cursor.u32()
-    cursor.skip(form.lengths)
-    huge = cursor.address()
-    cursor.skip(form.lengths + form.offsets + 8 * form.lengths)
-    width, start, direct, bits, _ = cursor.u16(), cursor.length(), cursor.length(), cursor.u16(), cursor.u16()
-    root, rows = cursor.address(), cursor.u16()
+    fields = _fields(form.offsets, form.lengths).unpack_from(data)
+    if fields[0] != b"FRHP" or fields[1]:
+        raise CorruptFile(form.base + address, "no fractal heap, or one of an unknown version")
+    id_size, flags, largest, huge = fields[2], fields[4], fields[5], _address(form, fields[6])
+    width, start, direct, bits, rows = fields[7], *map(_number, fields[8:10]), fields[10], fields[13]
+    root = _address(form, fields[12])
     pipeline, stored, mask = None, 0, 0
     if filtered:
+        cursor = Cursor(form, data, 22 + 12 * form.lengths + 3 * form.offsets)
         stored, mask = cursor.length(), cursor.u32()
         pipeline = parse_pipeline(cursor.take(filtered))
     powers = all(n and not n & (n - 1) for n in (width, start, direct))
