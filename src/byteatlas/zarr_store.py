@@ -136,11 +136,11 @@ class ReferenceZarrStore(Store):
         raise Forbidden(key, "a reference map is read-only here")
 
     async def list(self) -> AsyncIterator[str]:
-        for key in self._inner.keys():
+        for key in self._inner.list_keys():
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        for key in self._inner.keys(prefix):
+        for key in self._inner.list_keys(prefix):
             yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:

@@ -121,7 +121,7 @@ class ReferenceStore:
     def exists(self, key: str) -> bool:
         return self._find(key) is not None
 
-    def keys(self, prefix: str = "") -> Iterator[str]:
+    def list_keys(self, prefix: str = "") -> Iterator[str]:
         """All keys that have a value and begin with a prefix: documents first, then chunks array by array."""
         yield from (k for k in self._documents if k.startswith(prefix))
         for path, array in self._arrays.items():

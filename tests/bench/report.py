@@ -1,0 +1,53 @@
+"""Rows of a benchmark and how they are printed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One peer's best time for one job; ``base`` is that of ``byteatlas``; ``per``: things that the time is for."""
+
+    job: str
+    who: str
+    seconds: float
+    base: float
+    nbytes: int = 0
+    per: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """How many times slower than byteatlas."""
+        return self.seconds / self.base
+
+
+def interleaved(
+    job: str, timed: Mapping[str, Callable[[], Any]], rounds: int, nbytes: int = 0, per: int = 0
+) -> list[Row]:
+    """Run everybody in turn, several rounds; the best of each. The first entry is the one compared with."""
+    best = dict.fromkeys(timed, float("inf"))
+    for _ in range(rounds):
+        for who, call in timed.items():
+            start = time.perf_counter()
+            call()
+            best[who] = min(best[who], time.perf_counter() - start)
+    base = next(iter(best.values()))
+    return [Row(job, who, seconds, base, nbytes, per) for who, seconds in best.items()]
+
+
+def show(rows: Sequence[Row]) -> str:
+    """A table per job."""
+    lines: list[str] = []
+    job = ""
+    for row in rows:
+        if row.job != job:
+            job = row.job
+            lines += ["", job]
+        rate = f"{row.nbytes / row.seconds / 1e6:9.0f} MB/s" if row.nbytes else ""
+        each = f"{row.seconds / row.per * 1e6:9.2f} us each" if row.per else ""
+        lines.append(f"  {row.who:34} {row.seconds:9.4f} s {row.ratio:7.2f} x {rate} {each}")
+    return "\n".join(lines)
