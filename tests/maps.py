@@ -126,7 +126,7 @@ URLS = st.sampled_from(
 )
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
 NAMES = st.text(st.sampled_from('abcXYZ_09 .é"\\'), min_size=1, max_size=6).filter(
-    lambda s: s not in (".", "..", "c", ".zarray", ".zattrs", ".zgroup") and not s.strip(". ") == ""
+    lambda s: s not in (".", "..", "c", ".zarray", ".zattrs", ".zgroup") and s.strip(". ") != ""
 )
 ATTRIBUTES = st.dictionaries(
     TEXTS.filter(lambda s: s not in ("_ARRAY_DIMENSIONS",) and not s.startswith("_")),

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.maps import arrays, same, trees
 
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, WriteOptions
 from byteatlas.manifest.references import read_references, write_references
-from tests.maps import arrays, same, trees
 
 FORMS: list[tuple[Format, str, WriteOptions]] = [
     ("json", "m.json", WriteOptions()),

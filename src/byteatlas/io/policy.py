@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 
 from byteatlas.errors import Forbidden
@@ -24,14 +25,28 @@ class Policy:
     local: bool = True
 
     def check(self, url: str) -> None:
-        """Raise `Forbidden` when this URL may not be opened."""
-        plain = normal(url)
-        if not self.local and local_path(url) is not None and not _under(plain, self.allow or ()):
+        """Raise `Forbidden` when this URL may not be opened. The last link of a chain (``zip://a::s3://b``) counts too."""
+        outer = url.rpartition("::")[2]
+        names = (normal(url), normal(outer))
+        if not self.local and _reads_here(url, outer) and not _under(names[1], self.allow or ()):
             raise Forbidden(url, "a map or file from the network may not read local files (allow=[...] permits it)")
-        if _under(plain, self.deny):
+        if any(_under(name, self.deny) for name in names):
             raise Forbidden(url, "denied by the policy")
-        if self.allow is not None and not _under(plain, self.allow):
+        if self.allow is not None and not any(_under(name, self.allow) for name in names):
             raise Forbidden(url, f"outside of what the policy allows ({', '.join(self.allow) or 'nothing'})")
+
+
+LOCAL_PROTOCOLS = frozenset({"file", "local", "asynclocal", "dir", "git", "libarchive", "reference", "dask", "generic"})
+"""fsspec protocols that lead, or can be made to lead, to files of this machine."""
+LINKS = frozenset({"zip", "tar"})
+"""Protocols that may stand before others in a chain; the rest (caches, for one) write or read local files."""
+
+
+def _reads_here(url: str, outer: str) -> bool:
+    """Whether a URL leads to a local file, as it is or at the end of a chain."""
+    if local_path(outer) is not None or outer.partition("://")[0].lower() in LOCAL_PROTOCOLS:
+        return True
+    return any(link.partition("://")[0].lower() not in LINKS for link in url.split("::")[:-1])
 
 
 def normal(url: str) -> str:
@@ -44,6 +59,8 @@ def normal(url: str) -> str:
     if path is not None:
         return posixpath.normpath(path)
     protocol, mark, rest = url.partition("://")
+    if protocol in ("http", "https"):  # clients resolve escaped dots as well
+        rest = re.sub("%2e", ".", rest, flags=re.IGNORECASE)
     return protocol + mark + posixpath.normpath(rest) if rest else url
 
 

@@ -116,7 +116,7 @@ class ParquetMap:
             table = file.read(columns=["path", "offset", "size", "raw"], use_threads=False).combine_chunks()
             columns = {n: _single(table.column(n)) for n in table.column_names}
             return self._rows(columns, where)
-        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
             if isinstance(error, (InvalidMetadata, FetchFailed)):
                 raise
             raise InvalidMetadata(where, f"not a readable Parquet file ({error})"[:300]) from error
