@@ -71,7 +71,8 @@ def scan(
         CorruptFile: nothing of the file can be understood.
         Unsupported: no scanner knows the format; or a refusal, when asked to raise.
     """
-    name = os.fspath(url)
+    # References are read relative to the map that holds them, which may be written anywhere.
+    name = absolute(os.fspath(url))
     local = local_path(name) is not None
     pool = SourcePool(storage_options, policy or Policy(local=local))
     found = scan_source(
