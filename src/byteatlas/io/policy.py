@@ -25,7 +25,7 @@ class Policy:
     local: bool = True
 
     def check(self, url: str) -> None:
-        """Raise `Forbidden` when this URL may not be opened. The last link of a chain (``zip://a::s3://b``) counts too."""
+        """Raise `Forbidden` when this URL, or the last link of a chain (``zip://a::s3://b``), may not be opened."""
         outer = url.rpartition("::")[2]
         names = (normal(url), normal(outer))
         if not self.local and _reads_here(url, outer) and not _under(names[1], self.allow or ()):
