@@ -30,7 +30,7 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import Format, WriteOptions
-from byteatlas.manifest.references import is_parquet_map, read_references, write_references
+from byteatlas.manifest.references import absolute, is_parquet_map, read_references, write_references
 from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import Progress, scan_source
 from byteatlas.scan.plugins import installed
