@@ -58,10 +58,12 @@ class Lookup:
 
     context: Context
     missing: set[int] = field(default_factory=set)
+    missed: int = 0
 
     def get(self, address: int, index: int) -> bytes:
         if address not in self.context.heaps.collections:
             self.missing.add(address)
+            self.missed += 1
             return b""
         return self.context.heaps.get(address, index)
 
@@ -104,14 +106,14 @@ def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSO
     for _ in range(MOST_NESTING):
         again: list[int] = []
         for i in waiting:
-            known = len(lookup.missing)
+            known = lookup.missed
             try:
                 out[i] = _value(values[i], lookup)
             except ByteatlasError as error:
                 out[i] = error
             except MALFORMED as error:
                 out[i] = CorruptFile(context.form.base, f"a damaged value ({error})")
-            if len(lookup.missing) > known or (known and values[i].dt.variable):
+            if lookup.missed > known:
                 again.append(i)
         if not lookup.missing:
             return out

@@ -1,0 +1,69 @@
+"""Every HDF5 filter that has codecs, in any order and with any mask: the values are those that h5py reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+from tests.differential.test_hdf5_values_types import maker
+from tests.hdf5_reading import read_array, same, scan_file
+
+from byteatlas.errors import CorruptChunk
+from byteatlas.manifest.model import ReportItem, VirtualArray
+
+pytest.importorskip("hdf5plugin")
+make_filters = maker("make_filters")
+
+PREFIXES = (
+    "deflate", "shuffle", "fletcher32", "all", "lzf", "szip", "one_chunk", "scaleoffset", "blosc", "bitshuffle", "lz4",
+    "bzip2", "zstd", "zfp", "jpegls", "order", "nbit", "masks",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def filtered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, bytes, h5py.File]]:
+    path: Path = tmp_path_factory.mktemp("hdf5") / "filters.h5"
+    make_filters.write(path)
+    group, data = scan_file(path)
+    with h5py.File(path) as file:
+        yield group, data, file
+
+
+def test_the_prefixes_cover_the_file(filtered: Any) -> None:
+    assert all(name.startswith(PREFIXES) for name in filtered[2])
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_filtered_data_read_as_h5py_reads_them(filtered: Any, prefix: str) -> None:
+    group, data, file = filtered
+    refused: list[ReportItem] = [item for item in group.report if item.status == "refused"]
+    assert not refused, refused
+    names = [name for name in file if name.startswith(prefix)]
+    assert names
+    wrong = [name for name in names if not same(read_array(group[name], data), file[name][()])]
+    assert not wrong
+
+
+@pytest.mark.parametrize("prefix", [p for p in PREFIXES if p not in ("masks", "one_chunk")])
+def test_damaged_chunks_never_pass_what_the_chunk_holds(filtered: Any, prefix: str) -> None:
+    """Cut off or overwritten chunks: an error, or (where nothing is checked) an array of the right shape."""
+    group, data, file = filtered
+    for name in [name for name in file if name.startswith(prefix)][::4]:
+        array = group[name]
+        assert isinstance(array, VirtualArray)
+        manifest = array.manifest.load()
+        at, length = int(manifest.offset[0]), int(manifest.length[0])
+        for first, garbage in ((0, b"\xff" * 16), (length // 2, b"\x55" * 8), (max(0, length - 9), b"\0" * 9)):
+            damaged = bytearray(data)
+            damaged[at + first : at + first + len(garbage)] = garbage
+            try:
+                got = read_array(array, bytes(damaged[: len(data)]))
+            except CorruptChunk:
+                continue
+            assert got.shape == array.meta.shape
+        if prefix != "zfp":  # its streams do not say where they end
+            with pytest.raises(CorruptChunk):
+                read_array(array, data[: at + 2])

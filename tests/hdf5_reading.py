@@ -1,0 +1,80 @@
+"""Read HDF5 files through the scanner and the codecs alone, and compare values with what h5py gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.scanning import scan_bytes
+
+from byteatlas.codecs import build_pipeline
+from byteatlas.manifest.model import INLINE, MISSING, VirtualArray, VirtualGroup
+from byteatlas.meta.grid import chunk_counts, chunk_shape_at
+from byteatlas_scanners.hdf5 import SCANNER
+
+
+def scan_file(path: Path) -> tuple[VirtualGroup, bytes]:
+    """The scan of a file, and its bytes."""
+    data = path.read_bytes()
+    return scan_bytes(SCANNER, data), data
+
+
+def read_array(array: VirtualArray, data: bytes) -> NDArray[Any]:
+    """All values, chunk by chunk."""
+    meta = array.meta
+    out = np.zeros(meta.shape, meta.data_type.numpy)
+    if meta.fill_value is not None:
+        out[...] = meta.fill_value
+    counts = chunk_counts(meta.shape, meta.grid)
+    total = int(np.prod(counts, dtype=np.int64))
+    rows = array.manifest.rows(np.arange(total, dtype=np.int64))
+    for k in np.flatnonzero(rows.source != MISSING).tolist():
+        index = tuple(int(i) for i in np.unravel_index(k, counts)) if counts else ()
+        encoding = meta.encodings[0 if rows.encoding is None else int(rows.encoding[k])]
+        shape = chunk_shape_at(meta.grid, index)
+        offset = int(rows.offset[k])
+        inline = rows.source[k] == INLINE
+        raw = array.manifest.inline(k) if inline else data[offset : offset + int(rows.length[k])]
+        block = build_pipeline(encoding, meta.data_type, shape, meta.fill_value).decode(raw)
+        where = tuple(slice(i * n, min((i + 1) * n, m)) for i, n, m in zip(index, shape, meta.shape, strict=True))
+        out[where] = block[tuple(slice(0, s.stop - s.start) for s in where)]
+    return out
+
+
+def plain(value: Any) -> Any:
+    """A value as nested lists of Python objects; text as bytes; NaN as a word."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "mM":
+        return plain(value.astype(value.dtype.newbyteorder("=")).view("i8"))
+    if isinstance(value, np.void):
+        return [plain(value[n]) for n in value.dtype.names] if value.dtype.names else value.tobytes()
+    if isinstance(value, np.ndarray):
+        return [plain(v) for v in value] if value.ndim else plain(value[()])
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return int(value.view("i8"))
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if isinstance(value, float):
+        return "nan" if value != value else value
+    return value
+
+
+def same(got: NDArray[Any], want: Any) -> bool:
+    """Whether two values are equal in shape, in kind of type, and in every element."""
+    want = np.asarray(want)
+    if got.shape != want.shape:
+        return False
+    if not got.dtype.hasobject and not want.dtype.hasobject:
+        native = want.dtype.newbyteorder("=")
+        if want.dtype.names is None and got.dtype != native:
+            return False
+        if want.dtype.names is None and native.kind in "biufcS":
+            return bool(np.array_equal(got, want.astype(native), equal_nan=native.kind in "fc"))
+    return bool(plain(got) == plain(want))
