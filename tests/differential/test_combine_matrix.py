@@ -69,7 +69,8 @@ def make(path: Path, spec: Spec) -> None:
         how: dict[str, Any] = {} if spec.chunks is None else dict(spec.filters)
         chunks = None if spec.chunks is None else (spec.chunks[0], min(spec.chunks[1], spec.width))
         shape = (len(spec.time), spec.width)
-        d = f.create_dataset("v", shape, spec.stored, chunks=chunks, fillvalue=spec.fill, **how)
+        limits = None if chunks is None else (None, spec.width)
+        d = f.create_dataset("v", shape, spec.stored, chunks=chunks, maxshape=limits, fillvalue=spec.fill, **how)
         start = 0
         if spec.hole and chunks is not None:
             start = min(chunks[0], shape[0])
