@@ -50,7 +50,33 @@ HDF5: Mapping[str, str] = {
     "byteatlas.hdf5-blosc2": f"{_HERE}.hdf5:make_blosc2",
 }
 
-BUILTIN: Mapping[str, str] = {**CORE, **NUMCODECS, **HDF5}
+TIFF: Mapping[str, str] = {
+    "numcodecs.imagecodecs_lzw": f"{_HERE}.tiff_bytes:make_lzw",
+    "numcodecs.imagecodecs_packbits": f"{_HERE}.tiff_bytes:make_packbits",
+    "numcodecs.imagecodecs_lzma": f"{_HERE}.tiff_bytes:make_lzma",
+    "numcodecs.imagecodecs_zstd": f"{_HERE}.tiff_bytes:make_zstd",
+    "numcodecs.imagecodecs_zlib": f"{_HERE}.tiff_bytes:make_zlib",
+    "numcodecs.imagecodecs_deflate": f"{_HERE}.tiff_bytes:make_deflate",
+    "numcodecs.imagecodecs_bitorder": f"{_HERE}.tiff_bytes:make_bitorder",
+    "numcodecs.imagecodecs_delta": f"{_HERE}.tiff_bytes:make_delta",
+    "numcodecs.imagecodecs_floatpred": f"{_HERE}.tiff_bytes:make_floatpred",
+    "numcodecs.imagecodecs_packints": f"{_HERE}.tiff_bytes:make_packints",
+    "numcodecs.imagecodecs_float24": f"{_HERE}.tiff_bytes:make_float24",
+    "numcodecs.imagecodecs_ccittrle": f"{_HERE}.tiff_images:make_ccittrle",
+    "numcodecs.imagecodecs_ccittfax3": f"{_HERE}.tiff_images:make_ccittfax3",
+    "numcodecs.imagecodecs_ccittfax4": f"{_HERE}.tiff_images:make_ccittfax4",
+    "numcodecs.imagecodecs_jpeg": f"{_HERE}.tiff_images:make_jpeg",
+    "numcodecs.imagecodecs_jpeg2k": f"{_HERE}.tiff_images:make_jpeg2k",
+    "numcodecs.imagecodecs_jpegxl": f"{_HERE}.tiff_images:make_jpegxl",
+    "numcodecs.imagecodecs_jpegxr": f"{_HERE}.tiff_images:make_jpegxr",
+    "numcodecs.imagecodecs_png": f"{_HERE}.tiff_images:make_png",
+    "numcodecs.imagecodecs_webp": f"{_HERE}.tiff_images:make_webp",
+    "numcodecs.imagecodecs_lerc": f"{_HERE}.tiff_images:make_lerc",
+    "byteatlas.tiff_complex_int": f"{_HERE}.tiff_bytes:make_complex_int",
+}
+"""What tiles and strips are compressed with; the names are those that imagecodecs gives to numcodecs."""
+
+BUILTIN: Mapping[str, str] = {**CORE, **NUMCODECS, **HDF5, **TIFF}
 
 FAMILIES: Mapping[str, str] = {}
 """Prefixes of names: a maker there takes the name and the configuration."""

@@ -1,0 +1,259 @@
+"""Image codecs of TIFF files: CCITT fax, JPEG, JPEG 2000, JPEG XL, JPEG XR, PNG, WebP, LERC.
+
+A tile holds a whole image with a size of its own. That size is checked against the tile's before anything is decoded
+into it; surplus rows (a last strip that was written in full) are left out, any other difference is an error. The names
+are those that imagecodecs gives to numcodecs.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import imagecodecs
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.codecs.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
+from byteatlas.codecs.tiff_bytes import FAULTS, Configuration, as_bytes, decode_only
+from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.types import Shape
+
+MOST_SURPLUS = 1 << 26
+"""Bytes of surplus rows that a strip may decode to and be cut."""
+
+
+def image_shapes(shape: Shape) -> list[Shape]:
+    """The shapes that a decoder may give for a chunk: without leading or trailing axes of length 1.
+
+    >>> image_shapes((1, 16, 16))
+    [(1, 16, 16), (16, 16), (1, 16, 16, 1), (16, 16, 1)]
+    """
+    found = [shape]
+    while len(found[-1]) > 2 and found[-1][0] == 1:
+        found.append(found[-1][1:])
+    found += [s[:-1] for s in found if len(s) > 2 and s[-1] == 1]
+    return list(dict.fromkeys(found + [(*s, 1) for s in found if len(s) == 2 or s[0] == 1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A codec for whole images.
+
+    Attributes:
+        decode: bytes, ``out=`` an array of the expected shape -> that array; raises ValueError for another shape.
+        measure: bytes -> (rows, columns, samples) from the image's header, where that is cheap.
+    """
+
+    name: str
+    decode: Callable[..., NDArray[Any]]
+    measure: Callable[[bytes | memoryview], tuple[int, int, int]] | None = None
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        if spec.shape is None or spec.dtype is None or spec.nbytes is None or len(spec.shape) < 2:
+            raise InvalidMetadata("", f"{self.name}: what it decodes to must be the chunk itself, of two axes or more")
+        dtype, shapes, nbytes = spec.dtype.newbyteorder("="), image_shapes(spec.shape), spec.nbytes
+
+        def decode(data: Bytes) -> Bytes:
+            out = np.empty(nbytes, np.uint8)
+            into(data, out)
+            return out
+
+        def into(data: Bytes, out: Writable) -> None:
+            if not len(data):
+                raise CorruptChunk(f"{self.name}: no bytes")
+            self._into(as_bytes(data), np.frombuffer(out, np.uint8), dtype, shapes)
+
+        return ByteStep(None, encoded_limit(spec.limit), decode, decode_only(self.name), into)
+
+    def _into(self, data: bytes | memoryview, out: NDArray[Any], dtype: np.dtype[Any], shapes: list[Shape]) -> None:
+        """Decode into ``out``: in place when the image has the tile's shape, else with its surplus rows cut off."""
+        fault: Exception | None = None
+        for shape in self._plausible(data, shapes):
+            try:
+                self.decode(data, out=out.view(dtype).reshape(shape))
+                return
+            except FAULTS as error:
+                fault = fault or error
+        cut = self._surplus(data, dtype, shapes)
+        if cut is None:
+            raise CorruptChunk(f"{self.name}: {fault or 'the image has another size than its tile'}") from fault
+        out[:] = cut.reshape(-1).view(np.uint8)
+
+    def _plausible(self, data: bytes | memoryview, shapes: list[Shape]) -> list[Shape]:
+        """Shapes that agree with the image's header; all of them when it is not measured."""
+        if self.measure is None:
+            return shapes
+        size = self.measure(data)
+        return [s for s in shapes if (*s, 1)[:3] == size or (len(s) == 3 and s == size)]
+
+    def _surplus(self, data: bytes | memoryview, dtype: np.dtype[Any], shapes: list[Shape]) -> NDArray[Any] | None:
+        """The first rows of an image that has more of them, but the same width and samples."""
+        if self.measure is None:
+            return None
+        rows, columns, samples = self.measure(data)
+        if rows * columns * samples * dtype.itemsize > MOST_SURPLUS:
+            return None
+        for shape in shapes:
+            wide = (*shape, 1)[1:3] == (columns, samples) and len(shape) in (2, 3)
+            if wide and shape[0] < rows:
+                try:
+                    found = self.decode(data, out=None)
+                except FAULTS:
+                    return None
+                if prod(found.shape[1:]) == prod(shape[1:]) and found.dtype == dtype and len(found) >= shape[0]:
+                    return np.ascontiguousarray(found[: shape[0]])
+        return None
+
+
+# JPEG -----------------------------------------------------------------------------------------------------------------
+
+FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""Start-of-frame markers (ITU-T T.81 table B.1)."""
+
+
+def jpeg_size(data: bytes | memoryview) -> tuple[int, int, int]:
+    """Rows, columns and components from the frame header. Raises `CorruptChunk`."""
+    at, view = 0, memoryview(data)
+    while at + 4 <= len(view):
+        if view[at] != 0xFF:
+            at += 1
+            continue
+        marker = view[at + 1]
+        if marker in (0xFF, 0x00, 0x01) or 0xD0 <= marker <= 0xD8:
+            at += 1 if marker == 0xFF else 2
+            continue
+        if marker in FRAMES and at + 10 <= len(view):
+            rows, columns, components = struct.unpack_from(">HHB", view, at + 5)
+            return rows, columns, components
+        if marker in (0xD9, 0xDA):
+            break
+        at += 2 + int(struct.unpack_from(">H", view, at + 2)[0])
+    raise CorruptChunk("jpeg: no frame header")
+
+
+def make_jpeg(configuration: Configuration) -> Image:
+    """JPEG, with the tables of TIFF's JPEGTables tag (base64) where streams have none of their own."""
+    tables, header = _binary(configuration, "tables"), _binary(configuration, "header")
+    inside, outside = _space(configuration, "colorspace_jpeg"), _space(configuration, "colorspace_data")
+    bits = configuration.get("bitspersample")
+    if bits is not None and bits not in range(2, 17):
+        raise InvalidMetadata("", f"jpeg: {bits!r} bits")
+
+    def whole(data: bytes | memoryview) -> bytes | memoryview:
+        return data if header is None else b"".join((header, data, b"\xff\xd9"))
+
+    def decode(data: bytes | memoryview, out: Any = None) -> Any:
+        return imagecodecs.jpeg_decode(
+            bytes(whole(data)), tables=tables, colorspace=inside, outcolorspace=outside, bitspersample=bits, out=out
+        )
+
+    def measure(data: bytes | memoryview) -> tuple[int, int, int]:
+        return jpeg_size(whole(data))
+
+    return Image("jpeg", decode, measure)
+
+
+def _binary(configuration: Configuration, name: str) -> bytes | None:
+    value = configuration.get(name)
+    if value is None:
+        return None
+    try:
+        return base64.b64decode(value, validate=True)
+    except (TypeError, ValueError, binascii.Error) as error:
+        raise InvalidMetadata("", f"jpeg: {name} is not base64") from error
+
+
+def _space(configuration: Configuration, name: str) -> int | str | None:
+    value = configuration.get(name)
+    if value is None or (isinstance(value, (int, str)) and not isinstance(value, bool)):
+        return value
+    raise InvalidMetadata("", f"jpeg: {name} {value!r}")
+
+
+# Others ---------------------------------------------------------------------------------------------------------------
+
+
+def make_jpeg2k(configuration: Configuration) -> Image:
+    return Image("jpeg2k", lambda data, out=None: imagecodecs.jpeg2k_decode(data, numthreads=1, out=out))
+
+
+def make_jpegxl(configuration: Configuration) -> Image:
+    return Image("jpegxl", lambda data, out=None: imagecodecs.jpegxl_decode(data, numthreads=1, out=out))
+
+
+def make_jpegxr(configuration: Configuration) -> Image:
+    to_int = bool(configuration.get("fp2int", False))
+    return Image("jpegxr", lambda data, out=None: imagecodecs.jpegxr_decode(data, fp2int=to_int, out=out))
+
+
+def make_png(configuration: Configuration) -> Image:
+    return Image("png", lambda data, out=None: imagecodecs.png_decode(data, out=out))
+
+
+def make_webp(configuration: Configuration) -> Image:
+    """WebP; ``hasalpha``: give an opaque alpha channel to tiles that were stored without one."""
+    alpha = configuration.get("hasalpha")
+    if alpha not in (None, True, False):
+        raise InvalidMetadata("", f"webp: hasalpha {alpha!r}")
+    return Image("webp", lambda data, out=None: imagecodecs.webp_decode(data, hasalpha=alpha, out=out))
+
+
+def make_lerc(configuration: Configuration) -> Image:
+    return Image("lerc", lambda data, out=None: imagecodecs.lerc_decode(data, masks=False, out=out))
+
+
+@dataclass(frozen=True, slots=True)
+class Fax:
+    """CCITT fax compression of one-bit images, as bytes of 0 and 1 (a run of white is 0; MinIsWhite is not undone)."""
+
+    name: str
+    decode: Callable[..., Any]
+    height: int
+    width: int
+    extra: Mapping[str, int]
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        if spec.nbytes != self.height * self.width:
+            why = f"{self.name}: {self.height} x {self.width} pixels in a chunk of {spec.nbytes} bytes"
+            raise InvalidMetadata("", why)
+
+        def decode(data: Bytes) -> Bytes:
+            if not len(data):
+                raise CorruptChunk(f"{self.name}: no bytes")
+            try:
+                found = self.decode(bytes(data), height=self.height, width=self.width, **self.extra)
+            except FAULTS as error:
+                raise CorruptChunk(f"{self.name}: {error}") from error
+            if found.shape != (self.height, self.width) or found.dtype.itemsize != 1:
+                raise CorruptChunk(f"{self.name}: {found.shape} pixels decoded, not {(self.height, self.width)}")
+            return np.ascontiguousarray(found).reshape(-1).view(np.uint8)
+
+        return ByteStep(None, encoded_limit(spec.limit), decode, decode_only(self.name))
+
+
+def _fax(name: str, decode: Callable[..., Any], configuration: Configuration, extra: Mapping[str, int]) -> Fax:
+    size = [configuration.get("height"), configuration.get("width")]
+    if not all(isinstance(n, int) and 0 < n < 1 << 31 for n in size):
+        raise InvalidMetadata("", f"{name}: an image of {size}")
+    return Fax(name, decode, int(configuration["height"]), int(configuration["width"]), extra)
+
+
+def make_ccittrle(configuration: Configuration) -> Fax:
+    return _fax("ccittrle", imagecodecs.ccittrle_decode, configuration, {})
+
+
+def make_ccittfax3(configuration: Configuration) -> Fax:
+    options = configuration.get("t4options", 0)
+    if not isinstance(options, int) or not 0 <= options < 1 << 32:
+        raise InvalidMetadata("", f"ccittfax3: t4options {options!r}")
+    return _fax("ccittfax3", imagecodecs.ccittfax3_decode, configuration, {"t4options": options})
+
+
+def make_ccittfax4(configuration: Configuration) -> Fax:
+    return _fax("ccittfax4", imagecodecs.ccittfax4_decode, configuration, {})
