@@ -81,6 +81,21 @@ def decompressed(source: Source, where: str) -> Source:
     return MemorySource(out, where)
 
 
+class _KeptOpen:
+    """A sink as a file that closing does not close: Arrow closes what it writes into."""
+
+    closed = False
+
+    def __init__(self, sink: Sink) -> None:
+        self.write = sink.write
+
+    def flush(self) -> None:
+        """Nothing is held back here."""
+
+    def close(self) -> None:
+        """The owner closes the sink."""
+
+
 @contextmanager
 def compressing(sink: Sink, url: str) -> Iterator[Sink]:
     """A sink that compresses as the URL's suffix says."""
@@ -97,7 +112,7 @@ def compressing(sink: Sink, url: str) -> Iterator[Sink]:
         case "zst" | "zstd":
             import pyarrow as pa
 
-            stream = pa.CompressedOutputStream(pa.PythonFile(raw, "w"), "zstd")
+            stream = pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(sink), "w"), "zstd")
         case _:
             yield sink
             return

@@ -23,6 +23,8 @@ class ReadOptions:
         rename: changes each source URL after it was made absolute.
         most_generated: more references than this from ``gen`` are refused.
         parts: Parquet part files that are kept in memory.
+        absent_parts: what a Parquet part file means that is not there. fsspec's writer leaves out parts all of whose
+            chunks are missing; a part that got lost looks the same. So it is an error unless the caller knows better.
     """
 
     base: str | None = None
@@ -30,6 +32,7 @@ class ReadOptions:
     rename: Callable[[str], str] | None = None
     most_generated: int = 5_000_000
     parts: int = 16
+    absent_parts: Literal["raise", "missing"] = "raise"
 
     def absolute(self, url: str, where: str) -> str:
         """A source URL as it is meant."""

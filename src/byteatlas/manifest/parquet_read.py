@@ -91,7 +91,7 @@ class ParquetMap:
         with self._lock:
             found = self._parts.get(name)
             if found is None:
-                found = self._parts[name] = self._read(name)
+                found = self._parts[name] = self._read(name, expected)
                 while len(self._parts) > self.options.parts:
                     self._parts.popitem(last=False)
             else:
@@ -100,12 +100,21 @@ class ParquetMap:
             raise InvalidMetadata(f"{self.where}/{name}", f"{len(found.rows.source)} rows where {expected} are needed")
         return found
 
-    def _read(self, name: str) -> _Part:
+    def _read(self, name: str, expected: int) -> _Part:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         where = f"{self.where}/{name}"
-        data = self._open(name).read_all()
+        try:
+            data = self._open(name).read_all()
+        except FetchFailed as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            if self.options.absent_parts == "missing":
+                nothing = np.zeros(expected, np.uint64)
+                return _Part(Rows(np.full(expected, MISSING, np.int32), nothing, nothing), {})
+            why = "no such part file: lost, or left out by fsspec's writer because all of its chunks are missing"
+            raise FetchFailed(where, f"{why} (absent_parts='missing' reads it so)") from error
         try:
             file = pq.ParquetFile(pa.py_buffer(data), read_dictionary=["path"])
             if file.metadata.num_rows > max(4 * self.record_size, 1 << 20):
