@@ -147,6 +147,8 @@ def fetch(wanted: Wanted, sources: Sources, sink: Sink, options: ReadOptions, it
 
     Raises `FetchFailed` for a range that cannot be fetched in full, and whatever the sink raises.
     """
+    if not len(wanted.source):
+        return
     _check(wanted)
     whole = wanted.length == WHOLE
     numbers = np.unique(wanted.source)
@@ -161,8 +163,6 @@ def fetch(wanted: Wanted, sources: Sources, sink: Sink, options: ReadOptions, it
 
 def _check(wanted: Wanted) -> None:
     """No negative numbers and no wrap-around: columns come from untrusted maps."""
-    if not len(wanted.offset):
-        return
     ranged = wanted.length != WHOLE
     if bool((wanted.offset < 0).any()) or bool((wanted.length[ranged] < 0).any()):
         raise InvalidMetadata("", "a reference has an offset or length beyond 2**63")

@@ -155,6 +155,10 @@ class ShardLocator:
         begin = found.offset[need] + np.where(at_start, 0, size - nbytes)
         sink = _Indexes(self, numbers, need, size, found, known)
         fetch(Wanted(found.source[need], begin, nbytes), found.sources, sink, self._options)
+        # A shard that is a local file of a store may be written again at any time, and its index costs a system call.
+        fixed = (found.length[need] != WHOLE) | ~found.sources.local(found.source[need])
+        for k in need[fixed].tolist():
+            self._keep(int(numbers[k]), known[k])
 
     def _sizes(self, size: Ints, need: Ints, found: Located) -> None:
         """Fill in the sizes of shards that are whole files (-1 stays for one that does not exist)."""
@@ -182,7 +186,9 @@ class ShardLocator:
             raise CorruptChunk(f"{size} bytes cannot hold a shard index of {n}", chunk=self.position(number))
         return parse_index(layout, data[:n] if layout.index_location == "start" else data[size - n :], size)
 
-    def keep(self, number: int, index: ShardIndex) -> None:
+    def _keep(self, number: int, index: ShardIndex | None) -> None:
+        if index is None:
+            return
         cost = index.offset.nbytes + index.length.nbytes + 256
         with self._lock:
             if number in self._kept or cost > self._options.index_cache:
@@ -230,11 +236,10 @@ class _Indexes:
             k = int(self._need[item])
             number = int(self._numbers[k])
             try:
-                index = parse_index(self._owner.layout(number), block[start : start + length], int(self._size[item]))
+                data = block[start : start + length]
+                self._known[k] = parse_index(self._owner.layout(number), data, int(self._size[item]))
             except CorruptChunk as error:
                 raise self._owner.error(number, self._found, k, error.why) from error
-            self._known[k] = index
-            self._owner.keep(number, index)
 
     def missing(self, item: int) -> None:
         raise AssertionError("only shards that exist are asked for")
