@@ -148,7 +148,7 @@ def stored_facts(manifest: Manifest) -> Stored:
     order = np.argsort(source[present], kind="stable")
     rows = np.flatnonzero(present)[order]
     which, starts = np.unique(source[rows], return_index=True)
-    for index, at, until in zip(which.tolist(), starts, [*starts[1:], len(rows)], strict=True):
+    for index, at, until in zip(which.tolist(), starts, [*starts[1:], len(rows)][: len(which)], strict=True):
         mine = rows[at:until]
         begin, size = offset[mine], np.where(known[mine], length[mine], 0)
         places.append(

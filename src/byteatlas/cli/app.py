@@ -31,6 +31,7 @@ class Entry:
 COMMANDS: Mapping[str, Entry] = {
     "scan": Entry("byteatlas.cli.scan:scan", "Index archive files: write a reference map for each."),
     "combine": Entry("byteatlas.cli.combine:combine", "Combine maps or archives into one map; show what differs."),
+    "combine": Entry("byteatlas.cli.combine:combine", "Combine maps or archives into one map."),
     "info": Entry("byteatlas.cli.info:info", "Show a map, an archive or a Zarr store as a tree."),
     "verify": Entry("byteatlas.cli.verify:verify", "Compare every value with the format's own library."),
     "demo": Entry("byteatlas.cli.demo:demo", "Make a small archive, index, combine, check and draw it."),

@@ -181,7 +181,7 @@ def _legend(
         lengths = [p.length for f in files for p in f.pieces if p.array == name]
         rows.append((name, colours[name], f"{len(lengths)}", sum(lengths)))
         rest -= sum(lengths)
-    rows.append(("the files' own structure", STRUCTURE, "", max(rest, 0)))
+    rows.append(("not in the map: file structure", STRUCTURE, "", max(rest, 0)))
     pitch = min(27, (box.height - 12) / len(rows))
     for k, (name, colour, chunks, size) in enumerate(rows):
         y = box.top + 28 + round(k * pitch)

@@ -139,7 +139,7 @@ def _scene(root: Group, combined: VirtualGroup, files: list[Path], plan: Plan, f
         at=at,
         when=f"{day.day} {day:%B %Y}",
         files=tuple(_file_maps(combined, files, at)),
-        title=f"{len(files)} netCDF-4 files, one array, not a byte copied",
+        title=f"{len(files)} netCDF-4 files, one dataset, not a byte copied",
         facts=facts,
     )
 

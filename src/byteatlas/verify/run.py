@@ -107,7 +107,7 @@ def verify_node(
     with ExitStack() as stack:
         originals = Originals(opener, installed() if scanners is None else scanners, stack)
         names = _arrays(node)
-        urls = list(dict.fromkeys(s.url for _, array in names for s in array.manifest.sources))
+        urls = list(dict.fromkeys(url for _, array in names for url in _used(array.manifest.load())))
         root = open_node(node, opener)
         for path, virtual in names:
             items.append(_verify_array(path, virtual, root, originals, urls, chosen))
@@ -127,6 +127,11 @@ def _arrays(node: VirtualNode) -> list[tuple[str, VirtualArray]]:
     return [(path, child) for path, child in node.walk() if isinstance(child, VirtualArray)]
 
 
+def _used(manifest: ChunkManifest) -> list[str]:
+    """The files that an array's chunks lie in; a manifest may list those of a whole map."""
+    return [manifest.sources[i].url for i in np.unique(manifest.source[manifest.source >= 0]).tolist()]
+
+
 def _lost(known: set[str], originals: Originals, urls: list[str]) -> Iterator[VerifyItem]:
     """What the only file of a map has, and the map neither presents nor refuses."""
     if len(urls) != 1:
@@ -143,15 +148,16 @@ def _lost(known: set[str], originals: Originals, urls: list[str]) -> Iterator[Ve
 def _verify_array(
     path: str, virtual: VirtualArray, root: Node, originals: Originals, urls: list[str], options: VerifyOptions
 ) -> VerifyItem:
-    own = [s.url for s in virtual.manifest.sources] or urls
+    manifest = virtual.manifest.load()
+    own = _used(manifest) or urls
     try:
         ours = root[path] if isinstance(root, Group) else root
         assert isinstance(ours, Array)
         if len(own) == 1:
             return _against_file(path, ours, originals.get(own[0]), options)
-        if not virtual.manifest.sources:
+        if not _used(manifest):
             return _inlined(path, ours, [originals.get(url) for url in urls])
-        return _by_chunks(path, ours, virtual, originals, options)
+        return _by_chunks(path, ours, manifest, originals, options)
     except ByteatlasError as error:
         return VerifyItem(path, "error", f"{type(error).__name__}: {error}", files=len(own))
 
@@ -180,10 +186,9 @@ def _against_file(path: str, ours: Array, original: Original | str, options: Ver
 
 
 def _by_chunks(
-    path: str, ours: Array, virtual: VirtualArray, originals: Originals, options: VerifyOptions
+    path: str, ours: Array, manifest: ChunkManifest, originals: Originals, options: VerifyOptions
 ) -> VerifyItem:
     """An array of many files: chunk by chunk, with the part of the file that has the same bytes."""
-    manifest = virtual.manifest.load()
     rows = np.flatnonzero(manifest.source >= 0)
     if options.sample is not None and len(rows) > options.sample:
         rows = np.sort(np.random.default_rng(0).choice(rows, options.sample, replace=False))
