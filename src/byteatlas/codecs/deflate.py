@@ -57,7 +57,7 @@ class Deflate:
                 try:
                     found = decompress(data, wbits, nbytes)
                     if len(found) == nbytes:
-                        out[:] = found
+                        out[:] = memoryview(found)
                         return
                 except (error, ValueError, TypeError):
                     pass  # memory of another type, or a stream that the slow way explains better

@@ -210,7 +210,8 @@ def _copier(nbytes: int) -> Callable[[Bytes, Writable], None]:
     def copy(data: Bytes, out: Writable) -> None:
         if len(data) != nbytes:
             raise wrong_size(len(data), nbytes)
-        out[:] = data if isinstance(data, (bytes, bytearray, memoryview)) else memoryview(data)
+        # NumPy reads bytes as the text of a number: only a memoryview is copied byte by byte.
+        out[:] = data if isinstance(data, memoryview) else memoryview(data)
 
     return copy
 

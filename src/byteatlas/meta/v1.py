@@ -23,6 +23,9 @@ def parse_array(meta: JSON, attrs: JSON, where: str = "") -> ArrayMeta:
     if document.get("zarr_format") != 1:
         raise InvalidMetadata(where, f"zarr_format {document.get('zarr_format')!r} in a version 1 document")
     zarray = {k: document[k] for k in ("shape", "chunks", "dtype", "fill_value", "order") if k in document}
+    if document.get("compression") != "blosc":
+        # The library of that time wrote C order for every other compressor, whatever ``order`` says, and read it so.
+        zarray["order"] = "C"
     zarray |= {"zarr_format": 2, "filters": None, "compressor": _compressor(document, where)}
     if isinstance(zarray.get("dtype"), str) and zarray["dtype"].lstrip("|") == "O":
         raise Unsupported("datatype", f"{where}: version 1 object arrays hold pickles")

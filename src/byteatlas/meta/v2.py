@@ -108,7 +108,7 @@ def _attributes(
     nczarr: Mapping[str, JSON] = inner if isinstance(inner, dict) else {}
     names: tuple[str | None, ...] | None = None
     given = kept.get(DIMENSIONS)
-    scalar = shape == (1,) and (nczarr.get("scalar") in (1, True, "1") or given == ["_scalar_"])
+    scalar = shape == (1,) and nczarr.get("scalar") in (1, True, "1")
     references = nczarr.get("dimension_references", nczarr.get("dimrefs"))
     if isinstance(given, list) and (scalar or len(given) == len(shape)) and all(isinstance(n, str) for n in given):
         names = tuple(given)
