@@ -25,6 +25,9 @@ from byteatlas.scan.reasons import Reason
 from byteatlas_scanners.hdf5.selection import Selection, Slab, read_selection
 from byteatlas_scanners.hdf5.wire import Cursor, Form, verify
 
+FILE_OF, DATASET_OF, SAME_FILE = 1, 2, 4
+"""Flags of a version 1 entry: names that an earlier entry has, or the file itself."""
+
 MOST_MAPPINGS = 1 << 17
 MOST_BOXES = 1 << 18
 MOST_CELLS = 1 << 22
@@ -66,17 +69,25 @@ def parse_mappings(form: Form, block: bytes) -> list[Mapping]:
     verify(block, form.base, "a list of virtual mappings")
     cursor = Cursor(form, block)
     version = cursor.u8()
-    if version:
+    if version > 1:
         raise Unsupported(Reason.VIRTUAL_DATASET, f"a list of mappings of version {version}")
     count = cursor.length()
     if count > MOST_MAPPINGS:
         raise Unsupported(Reason.VIRTUAL_DATASET, f"{count} mappings")
-    found = []
+    found: list[Mapping] = []
     for _ in range(count):
-        file, dataset = (cursor.text().decode("utf-8", "surrogateescape") for _ in range(2))
+        flags = cursor.u8() if version else 0
+        if flags & ~(SAME_FILE | FILE_OF | DATASET_OF):
+            raise Unsupported(Reason.VIRTUAL_DATASET, f"a mapping with flags {flags:#x}")
+        file = "." if flags & SAME_FILE else found[cursor.length()].file if flags & FILE_OF else _name(cursor)
+        dataset = found[cursor.length()].dataset if flags & DATASET_OF else _name(cursor)
         source = read_selection(cursor)
         found.append(Mapping(file, dataset, source, read_selection(cursor)))
     return found
+
+
+def _name(cursor: Cursor) -> str:
+    return cursor.text().decode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
