@@ -84,10 +84,13 @@ class BadSelection(BadRequest, IndexError):
 
 
 class Conflict(ByteatlasError):
-    """Files that cannot be combined as asked; ``items`` has one sentence per conflict, with files and values."""
+    """Files that cannot be combined as asked, or a target that holds something else; one sentence per conflict.
 
-    def __init__(self, items: list[str]) -> None:
-        super().__init__("cannot combine: " + "; ".join(items))
+    ``what`` was asked for: ``combine``, ``write``, ``copy``.
+    """
+
+    def __init__(self, items: list[str], what: str = "combine") -> None:
+        super().__init__(f"cannot {what}: " + "; ".join(items))
         self.items = items
 
 

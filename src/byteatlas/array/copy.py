@@ -76,6 +76,7 @@ def copy(
     plans = {path: _target(path, array, options) for path, array in arrays}
     prints = {path: _fingerprint(array, plans[path], options) for path, array in arrays}
     journal = _Journal.load(store, prints, options)
+    journal.save()
     if isinstance(node, Group):
         _groups(node, store, options)
     for path, array in arrays:
@@ -170,18 +171,21 @@ class _Journal:
         data = store.get(JOURNAL)
         if data is None:
             if Nodes(store, consolidated=False).kind("") is not None:
-                raise Conflict([f"{store.url} holds Zarr nodes already"])
+                raise Conflict([f"{store.url} holds Zarr nodes already"], "copy")
             return _Journal(store, prints, {})
         if not options.resume:
-            raise Conflict([f"{store.url} holds an unfinished copy (resume takes it up)"])
+            raise Conflict([f"{store.url} holds an unfinished copy (resume takes it up)"], "copy")
         found = load_object(data, f"{store.url}/{JOURNAL}")
         if found.get("arrays") != dict(prints):
-            raise Conflict([f"{store.url} holds an unfinished copy of another source, or with other options"])
+            raise Conflict([f"{store.url} holds an unfinished copy of another source, or with other options"], "copy")
         done: dict[str, JSON] = found.get("done", {})
         return _Journal(store, prints, {str(k): int(v) for k, v in done.items()})
 
     def mark(self, path: str, count: int) -> None:
         self.done[path] = count
+        self.save()
+
+    def save(self) -> None:
         self.store.set(JOURNAL, json.dumps({"arrays": dict(self.prints), "done": self.done}).encode())
 
 
@@ -235,14 +239,15 @@ def region_shape(shape: Shape, target: Shape, source: Shape, elements: int) -> S
     >>> region_shape((100, 100), (10, 10), (25, 100), 6000)
     (50, 100)
     """
-    step = [min(t, max(n, 1)) for t, n in zip(target, shape, strict=True)]
-    goals = [
-        [min(math.lcm(t, s), -(-n // t) * t) for t, s, n in zip(target, source, shape, strict=True)],
-        [-(-n // t) * t for t, n in zip(target, shape, strict=True)],
-    ]
-    for goal in goals:
-        for axis in reversed(range(len(step))):
-            others = math.prod(n for i, n in enumerate(step) if i != axis)
-            fits = elements // max(others, 1) // target[axis] * target[axis]
-            step[axis] = max(step[axis], min(goal[axis], fits))
+    step = list(target)
+    _grow(step, [min(math.lcm(t, s), -(-n // t) * t) for t, s, n in zip(target, source, shape, strict=True)], elements)
+    _grow(step, [-(-n // t) * t for t, n in zip(step, shape, strict=True)], elements)
     return tuple(max(1, n) for n in step)
+
+
+def _grow(step: list[int], goal: list[int], elements: int) -> None:
+    """Grow a box towards a goal, the last axis first, by multiples of what it is and as far as it fits (in place)."""
+    for axis in reversed(range(len(step))):
+        others = math.prod(n for i, n in enumerate(step) if i != axis)
+        fits = elements // max(others, 1) // step[axis] * step[axis]
+        step[axis] = max(step[axis], min(goal[axis], fits))

@@ -1,4 +1,4 @@
-"""Metadata of new arrays: chunk shapes and codec chains from what a caller says, with defaults that all readers have."""
+"""Metadata of new arrays: chunk shapes and codec chains from what a caller says; defaults that all readers have."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from byteatlas.array.fetch import WHOLE, Sources
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.local import local_path
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.model import INLINE, MISSING, Manifest, SourceInfo
 from byteatlas.manifest.model import WHOLE as WHOLE_FILE
 from byteatlas.types import Buffer
@@ -51,9 +52,16 @@ class ManifestSources:
 
     table: Sequence[SourceInfo]
     opener: Opener
+    check: Check = "free"
+    checked: set[str] = field(default_factory=set)
 
     def open(self, source: int) -> Source:
-        return self.opener(self.table[source].url)
+        info = self.table[source]
+        opened = self.opener(info.url)
+        if info.url not in self.checked:
+            check_source(opened, info.size, info.stamp, self.check)
+            self.checked.add(info.url)
+        return opened
 
     def local(self, numbers: Ints) -> NDArray[np.bool_]:
         return np.array([local_path(self.table[n].url) is not None for n in numbers.tolist()], bool)
@@ -71,6 +79,8 @@ class ManifestLocator:
 
     manifest: Manifest
     opener: Opener
+    check: Check = "free"
+    _checked: set[str] = field(default_factory=set)
 
     def locate(self, chunks: Ints) -> Located:
         rows = self.manifest.rows(chunks)
@@ -82,7 +92,8 @@ class ManifestLocator:
         source = rows.source.astype(np.int64)
         if len(source) and (int(source.max()) >= len(self.manifest.sources) or int(source.min()) < INLINE):
             raise InvalidMetadata("", "a reference names a source that the manifest does not have")
-        return Located(source, offset, length, rows.encoding, ManifestSources(self.manifest.sources, self.opener))
+        sources = ManifestSources(self.manifest.sources, self.opener, self.check, self._checked)
+        return Located(source, offset, length, rows.encoding, sources)
 
     def inline(self, chunk: int) -> Buffer:
         return self.manifest.inline(chunk)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from byteatlas.io.stamp import Check
+
 MIB = 1 << 20
 
 
@@ -29,6 +31,7 @@ class ReadOptions:
         most_result: a selection larger than this is refused before anything is allocated; None = four fifths of the
             machine's memory.
         index_cache: bytes of shard indexes kept per array.
+        check: what of a source is compared with the record that a reference map has of it (see `byteatlas.io.stamp`).
     """
 
     threads: int | None = None
@@ -40,6 +43,7 @@ class ReadOptions:
     in_flight: int = 48 * MIB
     most_result: int | None = None
     index_cache: int = 32 * MIB
+    check: Check = "free"
 
     def workers(self) -> int:
         return self.threads or cores()

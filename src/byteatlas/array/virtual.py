@@ -43,7 +43,13 @@ class VirtualHierarchy:
             raise InvalidMetadata(
                 path, f"the manifest is for a grid of {node.manifest.grid_shape}, the array has {grid}"
             )
-        return Array(node.meta, ManifestLocator(node.manifest, self.opener), path, self.options, self.registry)
+        return Array(
+            node.meta,
+            ManifestLocator(node.manifest, self.opener, self.options.check),
+            path,
+            self.options,
+            self.registry,
+        )
 
     def _find(self, path: str) -> VirtualNode:
         if not path:

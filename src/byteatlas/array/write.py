@@ -163,12 +163,13 @@ class WritableArray(Array):
             if any(int(i) >= n for i, n in zip(index, keep, strict=True)):
                 self._store.delete(locator.key(chunk))
         if isinstance(self.meta.grid, RegularGrid):
-            for axis, (new, old) in enumerate(zip(shape, self.shape, strict=True)):
-                size = self.meta.grid.chunk_shape[axis]
-                edge = min(-(-new // size) * size, old)
+            sizes = self.meta.grid.chunk_shape
+            edges = [min(-(-new // c) * c, old) for new, c, old in zip(shape, sizes, self.shape, strict=True)]
+            for axis, (new, edge) in enumerate(zip(shape, edges, strict=True)):
                 if new < edge:
-                    where = tuple(slice(new, edge) if i == axis else slice(0, n) for i, n in enumerate(shape))
-                    self[where] = fill_of(self.meta)
+                    self[tuple(slice(new, e) if i == axis else slice(0, e) for i, e in enumerate(edges))] = fill_of(
+                        self.meta
+                    )
 
 
 def is_fill(block: NDArray[Any], fill: Any) -> bool:
@@ -319,7 +320,7 @@ def _paths(nodes: Nodes, path: str) -> list[str]:
 
 def _free(store: WritableStore, path: str) -> None:
     if Nodes(store, consolidated=False).kind(path) is not None:
-        raise Conflict([f"{store.url} has a node at {'/' + path!r} already"])
+        raise Conflict([f"{store.url} has a node at {'/' + path!r} already"], "write")
 
 
 def _parents(store: WritableStore, path: str, zarr_format: Literal[2, 3]) -> None:
@@ -328,7 +329,7 @@ def _parents(store: WritableStore, path: str, zarr_format: Literal[2, 3]) -> Non
     for above in ["", *("/".join(parts[: i + 1]) for i in range(len(parts)))] if path else ():
         kind = nodes.kind(above)
         if kind == "array":
-            raise Conflict([f"{'/' + above!r} is an array; it cannot hold {path!r}"])
+            raise Conflict([f"{'/' + above!r} is an array; it cannot hold {path!r}"], "write")
         if kind is None:
             write_group_meta(store, above, GroupMeta({}, zarr_format))
 
