@@ -84,7 +84,8 @@ def test_other_files_are_found_beside_the_first(tmp_path: Path) -> None:
         return info, missing, bytes(data), bytes(own)
 
     found = run(external(), MemorySource(DATA, f"{tmp_path}/main.h5"), SourcePool())
-    assert found == (SourceInfo(f"{tmp_path}/raw.bin", 10), None, b"234", b"\x00\x01")
+    stamp = str((tmp_path / "raw.bin").stat().st_mtime_ns)
+    assert found == (SourceInfo(f"{tmp_path}/raw.bin", 10, stamp), None, b"234", b"\x00\x01")
 
 
 def test_the_policy_reaches_the_parser(tmp_path: Path) -> None:

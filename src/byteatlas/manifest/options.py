@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from byteatlas.io.local import local_path
@@ -61,7 +62,10 @@ class WriteOptions:
     base: str | None = None
 
     def shown(self, url: str) -> str:
-        """A source URL as it is written into the map."""
+        """A source URL as it is written into the map: a relative local path would be taken from the map's folder."""
+        path = local_path(url)
+        if path is not None and not path.startswith("/"):
+            url = posixpath.normpath(Path(path).absolute().as_posix())
         return relative_to(self.base, url) if self.relative and self.base is not None else url
 
 

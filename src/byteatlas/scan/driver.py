@@ -14,6 +14,7 @@ from byteatlas.errors import ByteatlasError, CorruptFile, FetchFailed, Unsupport
 from byteatlas.io.local import LocalSource
 from byteatlas.io.policy import join
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.stamp import stamp_of
 from byteatlas.io.wrap import BlockCache
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scan.contract import Answer, Ask, Elsewhere, Parse, Scanner, ScanOptions, Stat
@@ -84,7 +85,8 @@ class Feed:
     def _stat(self, url: str, others: dict[str, Source]) -> SourceInfo | None:
         full = join(self.main.url, url)
         try:
-            return SourceInfo(full, self._other(url, others).size())
+            other = self._other(url, others)
+            return SourceInfo(full, other.size(), stamp_of(other))
         except FetchFailed as error:
             if isinstance(error.__cause__, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
                 return None
@@ -147,10 +149,12 @@ def scan_source(
     progress: Progress | None = None,
 ) -> VirtualGroup:
     """Find the format of one file and scan it."""
+    stamp = stamp_of(source)
     source = cached(source, block)
     size = source.size()
     head = bytes(source.read([ByteRange(0, min(size, 4096))])[0])
     if not head:
         raise CorruptFile(0, "the file is empty", source.url)
     scanner = pick(scanners, head, source.url, format)
-    return run(scanner.scan(SourceInfo(source.url, size), options), source, opener, block=block, progress=progress)
+    parser = scanner.scan(SourceInfo(source.url, size, stamp), options)
+    return run(parser, source, opener, block=block, progress=progress)
