@@ -24,6 +24,7 @@ from xarray.core import indexing
 
 from byteatlas import api
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.array import fill_of
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.kind import JSON_SUFFIXES, PARQUET_SUFFIXES, kind_of
 from byteatlas.io.local import local_path
@@ -36,7 +37,7 @@ MASKS = ("_FillValue", "missing_value")
 PACKING = ("scale_factor", "add_offset")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Recipe:
     """How to open something again: what goes to other processes instead of open files.
 
@@ -54,9 +55,9 @@ class Recipe:
             return _reopened(self.target, _frozen(self.storage_options or {}), self.policy)
         return api.open(self.target, storage_options=self.storage_options, policy=self.policy)
 
-    @property
-    def native_v2(self) -> bool:
-        """Whether it is a native Zarr store, whose version 2 fill values mark missing data (xarray's own rule)."""
+    @cached_property
+    def native(self) -> bool:
+        """Whether it is a native Zarr store."""
         return isinstance(self.target, str) and kind_of(self.target, self.storage_options) == "zarr"
 
 
@@ -79,11 +80,14 @@ def _thawed(value: Any) -> Any:
 
 
 class LazyArray(BackendArray):
-    """An array that xarray indexes; pickled without its open files."""
+    """An array that xarray indexes; pickled without its open files.
 
-    def __init__(self, recipe: Recipe, array: Array) -> None:
+    ``shape`` may be larger than the array's: then the rest reads as its fill value.
+    """
+
+    def __init__(self, recipe: Recipe, array: Array, shape: tuple[int, ...]) -> None:
         self.recipe, self.path = recipe, array.path
-        self.shape, self.dtype = array.shape, array.dtype
+        self.shape, self.dtype = shape, array.dtype
         self._array: Array | None = array
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,6 +104,8 @@ class LazyArray(BackendArray):
         return self._array
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        if self.shape != self.array.shape:
+            return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._padded)
         read = self._basic
         if isinstance(key, indexing.VectorizedIndexer):
             read = self._vectorized
@@ -115,6 +121,15 @@ class LazyArray(BackendArray):
 
     def _vectorized(self, key: tuple[Any, ...]) -> NDArray[Any]:
         return self.array.read_points(pointwise(key, self.shape))
+
+    def _padded(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        """An outer selection of which a part lies beyond the array itself."""
+        places = [np.atleast_1d(np.arange(n)[k]) for k, n in zip(key, self.shape, strict=True)]
+        inside = [p < n for p, n in zip(places, self.array.shape, strict=True)]
+        out = np.empty([len(p) for p in places], self.dtype)
+        out[...] = fill_of(self.array.meta)
+        out[np.ix_(*inside)] = self.array.read_orthogonal(tuple(p[i] for p, i in zip(places, inside, strict=True)))
+        return out[tuple(0 if np.ndim(k) == 0 and not isinstance(k, slice) else slice(None) for k in key)]
 
 
 def pointwise(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
@@ -142,6 +157,7 @@ class ByteatlasStore(AbstractDataStore):
     group: Group
     fill_as_mask: bool = False
     without: frozenset[str] = frozenset()
+    lengths: Mapping[str, int] = field(default_factory=dict)
     _phony: dict[int, list[str]] = field(default_factory=dict)
 
     @cached_property
@@ -157,7 +173,20 @@ class ByteatlasStore(AbstractDataStore):
         return dict(self.group.attrs)
 
     def get_dimensions(self) -> dict[str, int]:
-        return {d: n for a in self.members.values() for d, n in zip(self.dims(a), a.shape, strict=True)}
+        return {d: n for v in self.get_variables().values() for d, n in v.sizes.items()}
+
+    @cached_property
+    def longest(self) -> dict[str, int]:
+        """The length of each dimension: that of the longest array, here or in a group above.
+
+        Along an unlimited dimension netCDF-4 stores each variable only as far as it was written; to the netCDF library
+        all are as long as the longest, and read as their fill value beyond.
+        """
+        found = dict(self.lengths)
+        for array in self.members.values():
+            for name, n in zip(self.dims(array), array.shape, strict=True):
+                found[name] = max(n, found.get(name, 0))
+        return found
 
     def get_encoding(self) -> dict[str, Any]:
         return {"source": self.recipe.target} if isinstance(self.recipe.target, str) else {}
@@ -178,19 +207,18 @@ class ByteatlasStore(AbstractDataStore):
     def _variable(self, array: Array) -> Variable:
         dims = self.dims(array)
         attributes = cf_attributes(array)
-        if self.fill_as_mask and "_FillValue" not in attributes and array.fill_value is not None:
+        if self.fill_as_mask and not set(MASKS) & set(attributes) and array.fill_value is not None:
             attributes["_FillValue"] = array.fill_value
-        data = indexing.LazilyIndexedArray(LazyArray(self.recipe, array))
+        native = self.recipe.native
+        shape = array.shape if native else tuple(self.longest[d] for d in dims)
+        data = indexing.LazilyIndexedArray(LazyArray(self.recipe, array, shape))
         encoding = {
             "chunks": array.chunks,
             "preferred_chunks": dict(zip(dims, array.chunks, strict=True)),
-            "dtype": array.dtype,
+            "dtype": str if array.meta.data_type.name == "string" else array.dtype,
             **self.get_encoding(),
         }
         return Variable(dims, data, attributes, encoding)
-
-    def close(self) -> None:
-        """Files are closed when the last array that reads from them is gone."""
 
 
 def cf_attributes(array: Array) -> dict[str, Any]:
@@ -257,7 +285,10 @@ class ByteatlasBackend(BackendEntrypoint):
         if not name.rstrip("/").lower().endswith((*JSON_SUFFIXES, *PARQUET_SUFFIXES)):
             return False
         path = local_path(name)
-        return path is None or not Path(path).exists() or kind_of(name) in ("json", "parquet")
+        if path is None or not Path(path).exists():
+            return True
+        kind = kind_of(name)
+        return kind == "parquet" or (kind == "json" and _looks_like_a_map(Path(path)))
 
     def open_dataset(
         self,
@@ -308,6 +339,14 @@ class ByteatlasBackend(BackendEntrypoint):
         return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
 
+def _looks_like_a_map(path: Path) -> bool:
+    """Whether a JSON file has the words of a reference map near its beginning; compressed ones are believed."""
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    words = (b'"refs"', b".zgroup", b".zarray", b"zarr.json", b'"gen"', b'"templates"')
+    return not head.lstrip().startswith((b"{", b"[")) or any(word in head for word in words)
+
+
 def _plain(target: Any) -> Any:
     return os.fspath(target) if isinstance(target, os.PathLike) else target
 
@@ -329,9 +368,31 @@ def _groups(start: Group) -> Iterator[tuple[str, Group]]:
 
 def _dataset(recipe: Recipe, group: Group, fill_as_mask: bool | None, decoding: Mapping[str, Any]) -> Dataset:
     if fill_as_mask is None:
-        fill_as_mask = group.meta.zarr_format == 2 and recipe.native_v2
+        # As xarray's own zarr engine has it for stores of version 2.
+        fill_as_mask = group.meta.zarr_format == 2 and recipe.native
     drop = decoding.get("drop_variables") or ()
     without = frozenset((drop,) if isinstance(drop, str) else drop)
-    store = ByteatlasStore(recipe, group, fill_as_mask, without)
+    store = ByteatlasStore(recipe, group, fill_as_mask, without, _lengths_above(recipe, group))
     dataset: Dataset = StoreBackendEntrypoint().open_dataset(store, **decoding)
+    dataset.set_close(_nothing)  # not the store's method, which would be pickled with open files and all
     return dataset
+
+
+def _nothing() -> None:
+    """Files are closed when the last array that reads from them is gone."""
+
+
+def _lengths_above(recipe: Recipe, group: Group) -> dict[str, int]:
+    """Lengths of the dimensions that arrays in the groups above have."""
+    root, found = recipe.open(), dict[str, int]()
+    if not isinstance(root, Group) or recipe.native or not group.path.startswith(root.path):
+        return found
+    path = group.path
+    while path != root.path and path:
+        path = path.rpartition("/")[0]
+        above = root[path[len(root.path) :]]
+        for array in above.arrays().values() if isinstance(above, Group) else ():
+            for name, n in zip(array.dims or (), array.shape, strict=False):
+                if name is not None:
+                    found[name] = max(n, found.get(name, 0))
+    return found
