@@ -22,9 +22,8 @@ from byteatlas_scanners.hdf5.types import Datatype
 
 Codecs: TypeAlias = Callable[[Filter, Datatype, Shape], Iterable[CodecSpec]]
 
-KERCHUNK, VIRTUALIZARR, NUMCODECS, IMAGECODECS, OWN = (
-    "kerchunk", "VirtualiZarr", "numcodecs", "imagecodecs", "byteatlas",
-)  # fmt: skip
+NUMCODECS, IMAGECODECS, OWN, QUANTISER = "numcodecs", "imagecodecs", "byteatlas", "quantiser"
+"""Who decodes a filter's codec under the name that is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +32,15 @@ class Row:
 
     Attributes:
         codecs: its codecs; None when it is refused, for the reason in ``note``.
-        decoder: the library that knows the codec by the name that is written.
+        decoder: who knows the codec by the name that is written.
+        written: that name, for the documentation.
     """
 
     id: int
     name: str
     codecs: Codecs | None = None
     decoder: str = ""
+    written: str = ""
     note: str = "no decoder"
 
 
@@ -175,42 +176,50 @@ def _nothing(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
 
 ABORTS = "the decoders at hand end the whole process when the data are damaged"
 
+_BITSHUFFLE = "`byteatlas.hdf5-bitshuffle`; without compression `numcodecs.imagecodecs_bitshuffle`"
+
 ROWS = (
-    Row(1, "deflate", _deflate, NUMCODECS),
-    Row(2, "shuffle", _shuffle, NUMCODECS),
-    Row(3, "fletcher32", _fletcher32, NUMCODECS),
-    Row(4, "szip", _szip, IMAGECODECS),
-    Row(5, "nbit", _nbit, OWN),
-    Row(6, "scaleoffset", _scaleoffset, OWN),
+    Row(1, "deflate", _deflate, NUMCODECS, "`numcodecs.zlib`"),
+    Row(2, "shuffle", _shuffle, NUMCODECS, "`numcodecs.shuffle`"),
+    Row(3, "fletcher32", _fletcher32, NUMCODECS, "`numcodecs.fletcher32`"),
+    Row(4, "szip", _szip, IMAGECODECS, "`numcodecs.imagecodecs_szip`"),
+    Row(5, "nbit", _nbit, OWN, "`byteatlas.hdf5-nbit`"),
+    Row(6, "scaleoffset", _scaleoffset, OWN, "`byteatlas.hdf5-scaleoffset`"),
     Row(305, "LZO", note="PyTables' framing is not documented"),
-    Row(307, "BZIP2", _bzip2, NUMCODECS),
-    Row(32000, "LZF", _lzf, IMAGECODECS),
-    Row(32001, "BLOSC", _blosc, NUMCODECS),
+    Row(307, "BZIP2", _bzip2, NUMCODECS, "`numcodecs.bz2`"),
+    Row(32000, "LZF", _lzf, IMAGECODECS, "`numcodecs.imagecodecs_lzf`"),
+    Row(32001, "BLOSC", _blosc, NUMCODECS, "`numcodecs.blosc`"),
     Row(32002, "MAFISC"),
     Row(32003, "Snappy", note="the framing is not documented"),
-    Row(32004, "LZ4", _lz4, IMAGECODECS),
+    Row(32004, "LZ4", _lz4, IMAGECODECS, "`numcodecs.imagecodecs_lz4h5`"),
     Row(32005, "APAX"),
     Row(32006, "CBF"),
     Row(32007, "JPEG-XR", note="the framing is not documented"),
-    Row(32008, "bitshuffle", _bitshuffle, OWN),
+    Row(
+        32008,
+        "bitshuffle",
+        _bitshuffle,
+        OWN,
+        _BITSHUFFLE,
+    ),
     Row(32009, "SPDP"),
     Row(32010, "LPC-Rice"),
     Row(32011, "CCSDS-123"),
     Row(32012, "JPEG-LS", note="the framing is not documented"),
-    Row(32013, "ZFP", _zfp, OWN),
+    Row(32013, "ZFP", _zfp, OWN, "`byteatlas.hdf5-zfp`"),
     Row(32014, "fpzip"),
-    Row(32015, "Zstandard", _zstd, NUMCODECS),
+    Row(32015, "Zstandard", _zstd, NUMCODECS, "`numcodecs.zstd`"),
     Row(32016, "B3D"),
     Row(32017, "SZ"),
-    Row(32018, "FCIDECOMP", _jpegls, IMAGECODECS),
-    Row(32019, "JPEG", _jpeg, IMAGECODECS),
+    Row(32018, "FCIDECOMP", _jpegls, IMAGECODECS, "`numcodecs.imagecodecs_jpegls`"),
+    Row(32019, "JPEG", _jpeg, IMAGECODECS, "`numcodecs.imagecodecs_jpeg`"),
     Row(32020, "VBZ"),
     Row(32021, "FAPEC"),
-    Row(32022, "BitGroom", _nothing, KERCHUNK),
-    Row(32023, "Granular BitRound", _nothing, KERCHUNK),
+    Row(32022, "BitGroom", _nothing, QUANTISER, "none"),
+    Row(32023, "Granular BitRound", _nothing, QUANTISER, "none"),
     Row(32024, "SZ3", note=ABORTS),
     Row(32025, "Delta-Rice"),
-    Row(32026, "BLOSC2", _blosc2, OWN),
+    Row(32026, "BLOSC2", _blosc2, OWN, "`byteatlas.hdf5-blosc2`"),
     Row(32027, "FLAC"),
     Row(32028, "SPERR", note=ABORTS),
     Row(32029, "TERSE/PROLIX"),
