@@ -31,9 +31,17 @@ class Entry:
 COMMANDS: Mapping[str, Entry] = {
     "scan": Entry("byteatlas.cli.scan:scan", "Index archive files: write a reference map for each."),
     "combine": Entry("byteatlas.cli.combine:combine", "Combine maps or archives into one map; show what differs."),
-    "combine": Entry("byteatlas.cli.combine:combine", "Combine maps or archives into one map."),
     "info": Entry("byteatlas.cli.info:info", "Show a map, an archive or a Zarr store as a tree."),
     "verify": Entry("byteatlas.cli.verify:verify", "Compare every value with the format's own library."),
+    "convert": Entry("byteatlas.cli.maps:convert", "Change the form of a map: JSON, Parquet."),
+    "rename": Entry("byteatlas.cli.maps:rename", "Write a map with other source URLs."),
+    "inline": Entry("byteatlas.cli.maps:inline", "Copy small chunks into a map."),
+    "deinline": Entry("byteatlas.cli.maps:deinline", "Move inline data into a file beside the map."),
+    "consolidate": Entry("byteatlas.cli.maps:consolidate", "Put all metadata under one key as well."),
+    "split": Entry("byteatlas.cli.maps:split", "Write one map as several."),
+    "append": Entry("byteatlas.cli.maps:append", "Add maps or archives to a map."),
+    "diff": Entry("byteatlas.cli.maps:diff", "Compare two maps."),
+    "stats": Entry("byteatlas.cli.maps:stats", "Count chunks and bytes; what a slice would cost."),
     "demo": Entry("byteatlas.cli.demo:demo", "Make a small archive, index, combine, check and draw it."),
 }
 

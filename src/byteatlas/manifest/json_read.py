@@ -116,7 +116,11 @@ class _IndexSink:
 
 
 def consolidated(documents: dict[str, JSON], where: str) -> dict[str, JSON]:
-    """The documents, with those that only ``.zmetadata`` holds."""
+    """The documents, with those that only consolidated metadata hold."""
+    root = documents.get("zarr.json", {}).get("consolidated_metadata")
+    if isinstance(root, Mapping) and isinstance(root.get("metadata"), Mapping):
+        for path, value in root["metadata"].items():
+            documents.setdefault(f"{path}/zarr.json", document(value, f"{where}: consolidated_metadata: {path}"))
     whole = documents.pop(".zmetadata", None)
     if whole is None:
         return documents

@@ -52,6 +52,8 @@ def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: in
         Unsupported: an array that no metadata version can express.
     """
     documents, arrays = node_documents(node)
+    if options.consolidated:
+        documents = consolidate(documents)
     sink.write(b'{"version":1,"refs":{' if version == 1 else b"{")
     rows = (quoted(key) + b":" + quoted(compact(value)) for key, value in documents.items())
     sink.write(b",".join(rows))
@@ -63,6 +65,20 @@ def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: in
         if options.sources and (table := source_rows(seen, options)):
             sink.write(b',"byteatlas":' + compact({"sources": table}).encode())
         sink.write(b"}")
+
+
+def consolidate(documents: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The documents with one more that holds them all: ``.zmetadata`` for version 2, the root's own for version 3."""
+    found = dict(documents)
+    second = {k: v for k, v in documents.items() if not k.endswith("zarr.json")}
+    if second:
+        found[".zmetadata"] = {"zarr_consolidated_format": 1, "metadata": second}
+    root = documents.get("zarr.json")
+    if root is not None and root.get("node_type") == "group":
+        third = {k.rpartition("/")[0]: v for k, v in documents.items() if k.endswith("/zarr.json")}
+        inside = {"kind": "inline", "must_understand": False, "metadata": third}
+        found["zarr.json"] = {**root, "consolidated_metadata": inside}
+    return found
 
 
 def source_rows(seen: Mapping[str, SourceInfo], options: WriteOptions) -> list[list[JSON]]:

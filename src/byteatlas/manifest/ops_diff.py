@@ -126,7 +126,8 @@ def differing(a: VirtualArray, b: VirtualArray, chunks: NDArray[np.int64]) -> ND
     for i in np.flatnonzero((left == INLINE) & (right == INLINE)).tolist():
         chunk = int(chunks[i])
         unequal[i] = unequal[i] or a.manifest.inline(chunk) != b.manifest.inline(chunk)
-    return chunks[unequal]
+    moved: NDArray[np.int64] = chunks[unequal]
+    return moved
 
 
 def _common(rows: Rows, array: VirtualArray, numbers: dict[str, int]) -> NDArray[np.int64]:

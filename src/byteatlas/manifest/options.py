@@ -50,7 +50,8 @@ class WriteOptions:
         relative: write source URLs relative to the map where they share its folder's root.
         sources: also write the table of sources with sizes and stamps.
         templates: JSON: write URL templates and generated references where that makes the map smaller.
-            block: JSON: chunks that are turned into text at once.
+            consolidated: JSON: also write all metadata under one key, for readers that look for it there.
+        block: JSON: chunks that are turned into text at once.
         base: URL of the map itself (filled in by `write_references`).
     """
 
@@ -58,6 +59,7 @@ class WriteOptions:
     relative: bool = False
     sources: bool = True
     templates: bool = False
+    consolidated: bool = False
     block: int = 1 << 14
     base: str | None = None
 

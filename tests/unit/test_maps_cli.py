@@ -1,0 +1,95 @@
+"""The commands on maps, through the shell's own entry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.maps import array, references
+
+from byteatlas.array import open_node
+from byteatlas.cli.app import run
+from byteatlas.manifest.model import Inline, VirtualGroup
+from byteatlas.manifest.references import read_references, write_references
+
+VALUES = np.arange(24, dtype="<f4")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("x.bin").write_bytes(bytes(100) + VALUES.tobytes())
+    x = array((24,), (6,), url=str(tmp_path / "x.bin"), dimension_names=("t",))
+    write_references(VirtualGroup(arrays={"x": x}, groups={"g": VirtualGroup(arrays={"y": x})}), "a.json")
+    return tmp_path
+
+
+def read(target: str, path: str = "x") -> list[float]:
+    values: list[float] = open_node(read_references(target), path=path)[...].tolist()  # type: ignore[index,union-attr]
+    return values
+
+
+def test_convert_and_diff(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["convert", "a.json", "b.parquet", "--record-size", "3"]) == 0
+    assert run(["convert", "b.parquet", "c.json.zst", "--relative"]) == 0
+    assert run(["diff", "a.json", "c.json.zst"]) == 0
+    assert read("c.json.zst", "g/y") == VALUES.tolist()
+    capsys.readouterr()
+    assert run(["rename", "a.json", "d.json", "--prefix", f"{here}=s3://bucket"]) == 0
+    assert run(["diff", "a.json", "d.json"]) == 1
+    assert "4 of 4 differ" in capsys.readouterr().out
+    assert run(["diff", "a.json", "d.json", "--json"]) == 1
+    assert [d["path"] for d in json.loads(capsys.readouterr().out)] == ["x", "g/y"]
+    assert run(["diff", "a.json", "d.json", "--metadata-only"]) == 0
+    assert run(["rename", "d.json", "e.json", "--regex", "^s3://bucket", str(here)]) == 0
+    assert run(["diff", "a.json", "e.json"]) == 0
+    assert run(["rename", "d.json", "e.json", "--prefix", "nonsense"]) == 2
+    assert run(["convert", "nothing.json", "x.json"]) == 4
+
+
+def test_inline_and_deinline(here: Path) -> None:
+    assert run(["inline", "a.json", "b.json", "--array", "x"]) == 0
+    inside = read_references("b.json")
+    assert isinstance(inside, VirtualGroup)
+    assert all(isinstance(r, Inline) for r in references(inside.arrays["x"]).values())
+    assert not any(isinstance(r, Inline) for r in references(inside.groups["g"].arrays["y"]).values())
+    (here / "x.bin").unlink()
+    assert read("b.json") == VALUES.tolist()
+    assert run(["deinline", "b.json", "c.parquet"]) == 0
+    assert (here / "c.parquet.bin").read_bytes() == VALUES.tobytes()
+    assert read("c.parquet") == VALUES.tolist()
+
+
+def test_consolidate(here: Path) -> None:
+    assert run(["consolidate", "a.json", "b.json"]) == 0
+    refs = json.loads((here / "b.json").read_text())["refs"]
+    assert set(json.loads(refs[".zmetadata"])["metadata"]) == {k for k in refs if "/.z" in k or k == ".zgroup"}
+    assert run(["diff", "a.json", "b.json"]) == 0
+    alone = {k: v for k, v in refs.items() if not k.endswith((".zarray", ".zattrs", ".zgroup"))}
+    (here / "c.json").write_text(json.dumps({"version": 1, "refs": alone}))
+    assert run(["diff", "a.json", "c.json"]) == 0
+
+
+def test_split(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["split", "a.json", "parts", "--by", "array", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"written": ["parts/x.json", "parts/g.y.json"]}
+    assert read("parts/g.y.json", "g/y") == VALUES.tolist()
+    assert run(["split", "a.json", "cut", "--along", "t", "--every", "12", "--format", "parquet"]) == 0
+    assert read("cut/t-1.parquet") == VALUES[12:].tolist()
+    assert run(["split", "a.json", "cut", "--along", "t"]) == 2
+    assert run(["split", "a.json", "cut", "--along", "t", "--every", "5"]) == 2
+
+
+def test_stats(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["stats", "a.json"]) == 0
+    assert "x" in capsys.readouterr().out
+    assert run(["stats", "a.json", "--json"]) == 0
+    assert [s["chunks"] for s in json.loads(capsys.readouterr().out)] == [4, 4]
+    assert run(["stats", "a.json", "--array", "x"]) == 0
+    assert "16 B to      32 B: 4 chunks" in capsys.readouterr().out
+    assert run(["stats", "a.json", "--array", "x", "--slice", "0:7", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["chunks"] == 2
+    assert run(["stats", "a.json", "--array", "x", "--slice", "a"]) == 2
+    assert run(["stats", "a.json", "--array", "nope"]) == 4
