@@ -87,10 +87,10 @@ def combine(
         common.print_json(plan_json(prepared.plan))
     elif dry_run:
         show_plan(prepared.plan)
-    if not prepared.plan.ok:
+    if prepared.conflicts:
         if dry_run or as_json:
             return 5
-        raise Conflict([f.sentence() for f in prepared.plan.conflicts])
+        raise Conflict([f.sentence() for f in prepared.conflicts])
     if output is not None and not dry_run:
         api.write(prepared.result(), output, storage_options=storage_options)
         if not as_json:

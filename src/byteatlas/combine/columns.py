@@ -123,18 +123,26 @@ def concatenated(grid_shape: Shape, manifests: Sequence[ChunkManifest], pieces: 
 def renumber(source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> SourceTable:
     """Make the concatenated ``source`` columns point into one merged table, in place."""
     table = SourceTable()
-    bases = np.zeros(len(manifests), np.int32)
+    by_url, merged = table.by_url, table.sources
+    bases = []
     for i, m in enumerate(manifests):
-        places = table.add(m.sources)
-        if isinstance(places, int):
-            bases[i] = places
-        else:
+        sources = m.sources
+        if len(sources) == 1 and sources[0].url not in by_url:
+            # The common case, a file that is new to the table, without further calls.
+            by_url[sources[0].url] = len(merged)
+            bases.append(len(merged))
+            merged.append(sources[0])
+            continue
+        places = table.add(sources)
+        bases.append(places if isinstance(places, int) else 0)
+        if not isinstance(places, int):
             part = source[starts[i] : starts[i + 1]]
             part[:] = np.where(part >= 0, np.asarray(places, np.int32)[np.maximum(part, 0)], part)
+    shift = np.asarray(bases, np.int32)
     counts = np.diff(np.asarray(starts))
     for lo, hi in batches(starts):
         rows = source[starts[lo] : starts[hi]]
-        np.add(rows, np.repeat(bases[lo:hi], counts[lo:hi]), out=rows, where=rows >= 0)
+        np.add(rows, np.repeat(shift[lo:hi], counts[lo:hi]), out=rows, where=rows >= 0)
     return table
 
 

@@ -35,8 +35,8 @@ def inline_array(
     data = little.tobytes()
     codecs = [CodecSpec("bytes", {"endian": "little"} if values.dtype.itemsize > 1 else {})]
     if len(data) > COMPRESS_ABOVE:
-        data = zlib.compress(data, 4)
-        codecs.append(CodecSpec("numcodecs.zlib", {"level": 4}))
+        data = zlib.compress(data, 1)
+        codecs.append(CodecSpec("numcodecs.zlib", {"level": 1}))
     native = values.dtype.newbyteorder("=")
     meta = ArrayMeta(
         shape=values.shape,

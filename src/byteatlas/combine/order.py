@@ -31,18 +31,12 @@ def arrange(
     dim: str, values: Sequence[NDArray[Any]], names: Sequence[str], order: Order
 ) -> tuple[Arranged, list[Finding]]:
     """Sort the runs of coordinate values. Inputs with equal values share a run (tiles, other variables)."""
-    keys: dict[tuple[bytes, int], int] = {}
-    block_of = []
-    firsts: list[int] = []
-    for i, v in enumerate(values):
-        key = (v.tobytes(), len(v))
-        block = keys.setdefault(key, len(keys))
-        if block == len(firsts):
-            firsts.append(i)
-        block_of.append(block)
+    if distinct(values):
+        block_of, firsts = list(range(len(values))), list(range(len(values)))
+    else:
+        block_of, firsts = runs(values)
     blocks = [values[i] for i in firsts]
-    filled = [b for b in blocks if len(b)]
-    if order == "given" or not filled:
+    if order == "given" or not any(map(len, blocks)):
         return Arranged(tuple(block_of), tuple(blocks), "given"), []
     rank, direction = ranked(blocks)
     place = [0] * len(rank)
@@ -52,10 +46,32 @@ def arrange(
     return arranged, oddities(dim, arranged, names)
 
 
+def distinct(values: Sequence[NDArray[Any]]) -> bool:
+    """Whether all runs begin with different values (so that no two are the same); False when that is not known."""
+    if not all(map(len, values)):
+        return False
+    heads = [v[0] for v in values]
+    return len(set(heads)) == len(heads)
+
+
+def runs(values: Sequence[NDArray[Any]]) -> tuple[list[int], list[int]]:
+    """For each input the number of its run, and the first input of each run."""
+    keys: dict[tuple[bytes, int], int] = {}
+    block_of: list[int] = []
+    firsts: list[int] = []
+    for i, v in enumerate(values):
+        block = keys.setdefault((v.tobytes(), len(v)), len(keys))
+        if block == len(firsts):
+            firsts.append(i)
+        block_of.append(block)
+    return block_of, firsts
+
+
 def ranked(blocks: Sequence[NDArray[Any]]) -> tuple[list[int], str]:
     """The order of the runs by their first values, and the direction that all of them have inside."""
-    falls = sum(len(b) > 1 and bool(b[-1] < b[0]) for b in blocks)
-    descending = falls > 0 and falls == sum(len(b) > 1 for b in blocks)
+    long = [b for b in blocks if len(b) > 1]
+    heads, tails = np.array([b[0] for b in long]), np.array([b[-1] for b in long])
+    descending = bool(long) and bool((tails < heads).all())
     # Runs without any value have no place of their own: they go last.
     some = [i for i, b in enumerate(blocks) if len(b)]
     rank = np.argsort(np.array([blocks[i][0] for i in some]), kind="stable").tolist()

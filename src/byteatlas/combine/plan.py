@@ -24,16 +24,35 @@ MAX_ROUNDS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A plan, and the jobs that carry it out: path -> job."""
+    """Everything that was found out, and the jobs that carry it out: path -> job."""
 
-    plan: Plan
+    context: Context
     jobs: Mapping[str, Job]
-    inputs: Sequence[Input]
+    findings: tuple[Finding, ...]
     root: GroupMeta
     groups: Mapping[str, GroupMeta]
+    dropped_files: tuple[str, ...] = ()
+    dropped_variables: tuple[str, ...] = ()
+
+    @property
+    def conflicts(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.level == "conflict")
+
+    @property
+    def plan(self) -> Plan:
+        """All of it as the values that people and machines read."""
+        names = self.context.names
+        return Plan(
+            tuple(names),
+            tuple(dimension_plan(d, names) for d in self.context.dims),
+            tuple(variable_plan(path, job) for path, job in self.jobs.items()),
+            self.findings,
+            self.dropped_files,
+            self.dropped_variables,
+        )
 
     def result(self) -> VirtualGroup:
-        """The combined group. Raises `Conflict` when the plan has conflicts."""
+        """The combined group. Raises `Conflict` when there are conflicts."""
         return build(self)
 
 
@@ -81,18 +100,18 @@ def prepare(
     findings: list[Finding] = []
     for _ in range(MAX_ROUNDS):
         prepared = look(inputs, options, read)
-        if prepared.plan.ok or options.on_conflict == "error":
+        conflicts = prepared.conflicts
+        if not conflicts or options.on_conflict == "error":
             break
         if options.on_conflict == "drop-variable":
             return without_variables(prepared)
-        bad = blamed(prepared.plan, [i.name for i in inputs])
+        bad = blamed(conflicts, [i.name for i in inputs])
         if not bad or len(bad) >= len(inputs):
             break
         dropped += [i.name for i in inputs if i.name in bad]
-        findings += [replace(f, level="note", detail=f"file left out: {f.detail}") for f in prepared.plan.conflicts]
+        findings += [replace(f, level="note", detail=f"file left out: {f.detail}") for f in conflicts]
         inputs = [i for i in inputs if i.name not in bad]
-    plan = replace(prepared.plan, findings=(*findings, *prepared.plan.findings), dropped_files=tuple(dropped))
-    return replace(prepared, plan=plan)
+    return replace(prepared, findings=(*findings, *prepared.findings), dropped_files=tuple(dropped))
 
 
 def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> Prepared:
@@ -118,13 +137,7 @@ def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> P
         metas = {p: replace(m, zarr_format=3) for p, m in metas.items()}
     if not options.reconcile:
         findings = [refused(f, jobs) for f in findings]
-    plan = Plan(
-        tuple(context.names),
-        tuple(dimension_plan(d, context.names) for d in context.dims),
-        tuple(variable_plan(path, job) for path, job in jobs.items()),
-        tuple(findings),
-    )
-    return Prepared(plan, jobs, inputs, root, metas)
+    return Prepared(context, jobs, tuple(findings), root, metas)
 
 
 def paths(context: Context) -> list[str]:
@@ -214,7 +227,7 @@ def edges_text(edges: Sequence[int]) -> str:
 
 def build(prepared: Prepared) -> VirtualGroup:
     """Carry out a plan. Raises `Conflict` when it has conflicts."""
-    conflicts = prepared.plan.conflicts
+    conflicts = prepared.conflicts
     if conflicts:
         raise Conflict([f.sentence() for f in conflicts])
     arrays = {path: built(job) for path, job in prepared.jobs.items()}
@@ -236,26 +249,23 @@ def built(job: Job) -> VirtualArray:
 
 def without_variables(prepared: Prepared) -> Prepared:
     """The plan without the variables that are in conflict; conflicts of whole files stay."""
-    plan = prepared.plan
-    bad = {f.variable for f in plan.conflicts if f.variable is not None}
+    bad = {f.variable for f in prepared.conflicts if f.variable is not None}
     if not prepared.jobs:
         return prepared
     findings = tuple(
         replace(f, level="note", detail=f"variable left out: {f.detail}")
         if f.level == "conflict" and f.variable in bad
         else f
-        for f in plan.findings
+        for f in prepared.findings
     )
     jobs = {p: j for p, j in prepared.jobs.items() if p not in bad}
-    kept = tuple(v for v in plan.variables if v.path not in bad)
-    new = replace(plan, variables=kept, findings=findings, dropped_variables=tuple(sorted(bad)))
-    return replace(prepared, plan=new, jobs=jobs)
+    return replace(prepared, jobs=jobs, findings=findings, dropped_variables=tuple(sorted(bad)))
 
 
-def blamed(plan: Plan, names: Sequence[str]) -> set[str]:
+def blamed(conflicts: Sequence[Finding], names: Sequence[str]) -> set[str]:
     """The files to leave out: for each conflict the smaller side, the differing files or all others."""
     bad: set[str] = set()
-    for f in plan.conflicts:
+    for f in conflicts:
         odd = set(f.files)
         rest = set(names) - odd
         bad |= odd if len(odd) <= len(rest) or not rest else rest

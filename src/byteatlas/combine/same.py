@@ -34,7 +34,10 @@ class Class:
     members: tuple[int, ...]
 
 
-FACTS = attrgetter("shape", "grid.chunk_shape", "data_type.name", "dimension_names", "attributes")
+FACTS = attrgetter(
+    "shape", "grid.chunk_shape", "dimension_names", "attributes", "data_type.name", "data_type.numpy",
+    "data_type.configuration", "fill_value",
+)  # fmt: skip
 CODEC = attrgetter("name", "configuration")
 
 
@@ -62,8 +65,7 @@ def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
     one = first.encodings[0]
     if one.chunk_shape is not None or one.data_type is not None or one.cast:
         return False
-    facts, codecs, dtype, fill = FACTS(first), tuple(map(CODEC, one.codecs)), first.data_type, first.fill_value
-    empty = fill is not None and bool(fill != fill)
+    facts, codecs, ours = FACTS(first), tuple(map(CODEC, one.codecs)), one.codecs
     for meta in metas:
         if meta is first:
             continue
@@ -73,19 +75,11 @@ def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
         except AttributeError:  # a rectilinear grid
             return False
         encodings = meta.encodings
-        (e, *more) = encodings
-        if more or e.chunk_shape is not None or e.data_type is not None or e.cast:
+        e = encodings[0]
+        theirs = e.codecs
+        if theirs is not ours and tuple(map(CODEC, theirs)) != codecs:
             return False
-        if e.codecs is not one.codecs and tuple(map(CODEC, e.codecs)) != codecs:
-            return False
-        if meta.data_type is not dtype and (
-            meta.data_type.numpy != dtype.numpy or meta.data_type.configuration != dtype.configuration
-        ):
-            return False
-        value: Any = meta.fill_value
-        if value is fill or (empty and value is not None and value != value):
-            continue
-        if value is None or fill is None or not same_scalar(value, fill):
+        if len(encodings) != 1 or e.chunk_shape is not None or e.data_type is not None or e.cast:
             return False
     return True
 
