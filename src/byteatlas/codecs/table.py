@@ -48,6 +48,11 @@ HDF5: Mapping[str, str] = {
     "byteatlas.hdf5-bitshuffle": f"{_HERE}.hdf5:make_bitshuffle",
     "byteatlas.hdf5-zfp": f"{_HERE}.hdf5:make_zfp",
     "byteatlas.hdf5-blosc2": f"{_HERE}.hdf5:make_blosc2",
+    "numcodecs.imagecodecs_lzf": f"{_HERE}.hdf5_imagecodecs:make_lzf",
+    "numcodecs.imagecodecs_lz4h5": f"{_HERE}.hdf5_imagecodecs:make_lz4h5",
+    "numcodecs.imagecodecs_szip": f"{_HERE}.hdf5_imagecodecs:make_szip",
+    "numcodecs.imagecodecs_bitshuffle": f"{_HERE}.hdf5_imagecodecs:make_bitshuffle",
+    "numcodecs.imagecodecs_jpegls": f"{_HERE}.hdf5_imagecodecs:make_jpegls",
 }
 
 TIFF: Mapping[str, str] = {
