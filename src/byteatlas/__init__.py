@@ -8,28 +8,34 @@
 
 __version__ = "0.1.0"
 
-from byteatlas.api import RefusalWarning, combine, load, open, plan_combine, scan, verify, write
-from byteatlas.array import Array, Group, ReadOptions
-from byteatlas.combine import CombineOptions, Plan
-from byteatlas.errors import (
-    BadRequest,
-    BadSelection,
-    ByteatlasError,
-    Conflict,
-    CorruptChunk,
-    CorruptFile,
-    FetchFailed,
-    Forbidden,
-    InvalidMetadata,
-    MissingExtra,
-    NotFound,
-    SourceChanged,
-    Unsupported,
-)
-from byteatlas.io.policy import Policy
-from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
-from byteatlas.manifest.options import WriteOptions
-from byteatlas.scan.contract import ScanOptions
+import sys as _sys
+from importlib import import_module as _import_module
+from types import ModuleType as _Module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+if _TYPE_CHECKING:
+    from byteatlas.api import RefusalWarning, combine, load, open, plan_combine, scan, verify, write
+    from byteatlas.array import Array, Group, ReadOptions
+    from byteatlas.combine import CombineOptions, Plan
+    from byteatlas.errors import (
+        BadRequest,
+        BadSelection,
+        ByteatlasError,
+        Conflict,
+        CorruptChunk,
+        CorruptFile,
+        FetchFailed,
+        Forbidden,
+        InvalidMetadata,
+        MissingExtra,
+        NotFound,
+        SourceChanged,
+        Unsupported,
+    )
+    from byteatlas.io.policy import Policy
+    from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
+    from byteatlas.manifest.options import WriteOptions
+    from byteatlas.scan.contract import ScanOptions
 
 __all__ = [
     "Array",
@@ -65,3 +71,42 @@ __all__ = [
     "verify",
     "write",
 ]
+
+
+_PLACES = {
+    "byteatlas.api": "RefusalWarning combine load open plan_combine scan verify write",
+    "byteatlas.array": "Array Group ReadOptions",
+    "byteatlas.combine": "CombineOptions Plan",
+    "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
+    "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
+    "byteatlas.io.policy": "Policy",
+    "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
+    "byteatlas.manifest.options": "WriteOptions",
+    "byteatlas.scan.contract": "ScanOptions",
+}
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    """Public names are imported when they are first used: ``byteatlas --help`` needs none of them."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(_import_module(_MODULE_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
+
+
+class _Package(_Module):
+    """The import system binds every subpackage as an attribute of its package. Three subpackages have the names of
+    verbs (scan, combine, verify), and the verbs are what these attributes shall be."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _MODULE_OF and isinstance(value, _Module)):
+            super().__setattr__(name, value)
+
+
+_sys.modules[__name__].__class__ = _Package

@@ -51,6 +51,17 @@ def test_public_names() -> None:
         assert getattr(byteatlas, name) is not None
 
 
+def test_verbs_win_over_subpackages_of_the_same_name() -> None:
+    """Whatever is imported first."""
+    for first in ("byteatlas.scan.contract", "byteatlas.combine.plan", "byteatlas.verify.run", "byteatlas.api"):
+        code = f"import {first}, byteatlas as ba; print(callable(ba.scan), callable(ba.combine), callable(ba.verify))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["True"] * 3, first
+    from byteatlas import combine, scan, verify
+
+    assert all(map(callable, (combine, scan, verify)))
+
+
 def test_verbs_are_public() -> None:
     assert {"scan", "write", "open", "combine", "verify", "ByteatlasError"} <= set(byteatlas.__all__)
 

@@ -23,6 +23,7 @@ HIDDEN = frozenset(
     }
 )  # fmt: skip
 """Attributes that the HDF5 and netCDF libraries use for their own bookkeeping."""
+STREAMING = 2**32 - 1
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"
 
 
@@ -167,7 +168,8 @@ class NetcdfFile:
 
     def array(self, path: str, locators: tuple[str, ...]) -> NativeArray | None:
         found = self.file.variables.get(path.strip("/"))
-        return None if found is None else NetcdfArray(found)
+        # The library takes the mark for "number of records not known" (streaming) for a number.
+        return None if found is None or STREAMING in found.shape else NetcdfArray(found)
 
     def names(self) -> list[str]:
         return list(self.file.variables)

@@ -1,0 +1,147 @@
+"""Verify finds what it has to find: differences, damage, losses; and nothing where all is well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.archives import small_archive
+
+from byteatlas import api
+from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
+from byteatlas.verify import VerifyOptions, VerifyReport
+from byteatlas.verify.compare import first_difference, same_attribute
+
+h5py = pytest.importorskip("h5py")
+pytest.importorskip("netCDF4")
+
+ROOT = Path(__file__).parents[2]
+
+
+def status(report: VerifyReport, path: str) -> tuple[str, str]:
+    return next((item.status, item.detail) for item in report.items if item.path == path)
+
+
+def changed(group: VirtualGroup, name: str, array: VirtualArray | None) -> VirtualGroup:
+    arrays = {k: v for k, v in group.arrays.items() if k != name}
+    return replace(group, arrays={**arrays, name: array} if array is not None else arrays)
+
+
+def sst(group: VirtualGroup) -> tuple[VirtualArray, ChunkManifest]:
+    array = group.arrays["sst"]
+    return array, array.manifest.load()
+
+
+def test_scans_and_maps(tmp_path: Path) -> None:
+    file = small_archive()[0]
+    for suffix in ("json", "parquet"):
+        api.write(api.scan(file), tmp_path / f"m.{suffix}")
+        report = api.verify(tmp_path / f"m.{suffix}")
+        assert report.ok
+        assert report.counts == {"equal": 9}
+        assert report.values == sum(np.size(h5py.File(file)[i.path]) for i in report.items)
+
+
+def test_combined(tmp_path: Path) -> None:
+    files = small_archive()
+    combined = api.combine(files, concat="time")
+    report = api.verify(combined)
+    assert report.counts == {"equal": 9}
+    assert next(i for i in report.items if i.path == "sst").files == len(files)
+    assert api.verify(combined, options=VerifyOptions(sample=5)).ok
+
+
+def test_shifted_references_are_different() -> None:
+    """A wrong map: the chunks of two time steps are exchanged."""
+    group = api.scan(small_archive()[0])
+    array, manifest = sst(group)
+    order = np.arange(manifest.nchunks)
+    order[[0, 4]] = order[[4, 0]]
+    wrong = replace(manifest, offset=manifest.offset[order], length=manifest.length[order])
+    report = api.verify(changed(group, "sst", replace(array, manifest=wrong)))
+    assert not report.ok
+    assert status(report, "sst")[0] == "different"
+    assert "the library reads" in status(report, "sst")[1]
+
+
+def test_missing_chunks_are_different() -> None:
+    group = api.scan(small_archive()[0])
+    array, manifest = sst(group)
+    source = manifest.source.copy()
+    source[0] = -1
+    report = api.verify(changed(group, "sst", replace(array, manifest=replace(manifest, source=source))))
+    assert status(report, "sst")[0] == "different"
+
+
+def test_lost_and_changed_attributes() -> None:
+    group = api.scan(small_archive()[0])
+    assert status(api.verify(changed(group, "sst", None)), "sst")[0] == "lost"
+    array, _ = sst(group)
+    other = array.meta.with_attributes({**array.meta.attributes, "units": "kelvin"})
+    report = api.verify(changed(group, "sst", replace(array, meta=other)))
+    assert status(report, "sst") == ("different", "attribute 'units' is 'kelvin', the library reads 'degree_Celsius'")
+    assert api.verify(changed(group, "sst", replace(array, meta=other)), options=VerifyOptions(attributes=False)).ok
+    dims = replace(array.meta, dimension_names=("time", "x", "lon"))
+    assert status(api.verify(changed(group, "sst", replace(array, meta=dims))), "sst")[0] == "different"
+
+
+def test_unreadable_is_an_error(tmp_path: Path) -> None:
+    group = api.scan(small_archive()[0])
+    array, manifest = sst(group)
+    half = replace(array, manifest=replace(manifest, length=manifest.length // 2))
+    assert status(api.verify(changed(group, "sst", half)), "sst")[0] == "error"
+
+
+@pytest.mark.parametrize("fixture", sorted(ROOT.glob("fixtures/netcdf3/*.nc")), ids=lambda p: p.name)
+def test_netcdf3(fixture: Path) -> None:
+    report = api.verify(fixture)
+    assert report.ok
+    assert report.counts.get("equal")
+
+
+def test_tiff(tmp_path: Path) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    path = tmp_path / "a.tif"
+    with tifffile.TiffWriter(path) as file:
+        for k in range(3):
+            file.write(np.arange(35 * 47, dtype="u2").reshape(35, 47) + k, tile=(16, 16), compression="zlib")
+    report = api.verify(path)
+    assert report.ok
+    assert report.values == 3 * 35 * 47
+
+
+def test_hdf5_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "kinds.h5"
+    with h5py.File(path, "w") as file:
+        file["text"] = ["a", "bc", ""]
+        file["fixed"] = np.array([b"ab", b"c"])
+        file["flags"] = np.array([True, False])
+        file["big"] = np.arange(5, dtype=">i4")
+        file["pair"] = np.array([(1, 2.5), (3, np.nan)], [("a", "i2"), ("b", "f8")])
+        file["complex"] = np.array([1 + 2j, complex(np.nan, 0)])
+        file["scalar"] = 5
+        file["empty"] = np.zeros((0, 3))
+        file.attrs["list"] = [1, 2]
+        file["big"].attrs.update({"one": [7], "nan": np.nan, "words": ["x", "y"], "float": np.float32(0.1)})
+    report = api.verify(path)
+    assert report.ok, [i for i in report.items if i.status != "equal"]
+
+
+def test_differences() -> None:
+    assert first_difference(np.array([b"a\0"]), np.array(["a"], object)) is None
+    assert first_difference(np.zeros(2), np.zeros(3)) == "shape (2,), the library has (3,)"
+    assert first_difference(np.float64(1)[None], np.float32(1)[None]) is None
+    assert first_difference(np.array([0], "i4"), np.array([0.0])) is not None
+    assert first_difference(np.array([-0.0]), np.array([0.0])) is None
+    fields = np.array([(1, 2)], [("a", "i4"), ("b", "i4")])
+    assert first_difference(fields, np.array([(1, 3)], fields.dtype)) is not None
+
+
+def test_same_attributes() -> None:
+    assert same_attribute([5], 5)
+    assert same_attribute("NaN", float("nan"))
+    assert same_attribute(1, 1.0)
+    assert not same_attribute("a", "b")
+    assert not same_attribute([1, 2], [1])
