@@ -98,7 +98,8 @@ def test_unreadable_is_an_error(tmp_path: Path) -> None:
 def test_netcdf3(fixture: Path) -> None:
     report = api.verify(fixture)
     assert report.ok
-    assert report.counts.get("equal")
+    # The netCDF library itself cannot count the records of a file that was written as a stream.
+    assert report.counts.get("unchecked" if fixture.stem == "streaming" else "equal")
 
 
 def test_tiff(tmp_path: Path) -> None:
