@@ -1,0 +1,38 @@
+"""What a scan of a remote file costs: rounds of requests, and that the benchmark runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fixtures.tiff.make_tiff import pyramid
+from tests.bench.raster import cog, measure
+
+from byteatlas.io.memory import MemorySource
+from byteatlas.io.wrap import Counting
+from byteatlas.scan.contract import ScanOptions
+from byteatlas.scan.driver import scan_source
+from byteatlas_scanners.tiff import SCANNER
+
+
+@pytest.mark.parametrize("tiles", [4, 1000, 100_000])
+def test_rounds_of_requests_do_not_depend_on_the_tiles(tiles: int) -> None:
+    data = cog(tiles) + bytes(100_000)
+    source = Counting(MemorySource(data, "memory://cog.tif"))
+    group = scan_source(source, lambda url: source, {"tiff": SCANNER}, ScanOptions())
+    assert source.counts.calls <= 4
+    total = sum(a.manifest.load().nchunks for p, a in group.walk() if p.endswith("data") and hasattr(a, "manifest"))
+    assert total >= tiles
+    assert source.counts.bytes <= 3 * 8 * total + (1 << 20)
+
+
+def test_directories_between_the_tiles_are_found_too() -> None:
+    source = Counting(MemorySource(pyramid(), "memory://p.tif"))
+    group = scan_source(source, lambda url: source, {"tiff": SCANNER}, ScanOptions())
+    assert len(group.report) == 4
+    assert source.counts.calls <= 2
+
+
+def test_benchmark_runs(tmp_path: Path) -> None:
+    found = measure(100, 1000, tmp_path)
+    assert all(seconds > 0 for seconds in found.values())
