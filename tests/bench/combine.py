@@ -170,7 +170,6 @@ def best(call: Callable[[], Any], rounds: int) -> float:
 def run(folder: Path, scale: dict[str, int]) -> list[Row]:
     """Rows for 1,000 files (and more with ``files=``)."""
     count = scale.get("files", 1000)
-    kerchunk_count = min(count, scale.get("kerchunk", 1000))
     rows: list[Row] = []
     job = f"combine {count} files of {VARIABLES * STEPS} references"
     base = 0.0

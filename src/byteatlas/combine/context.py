@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from byteatlas.combine.coords import Coordinate, coordinate
@@ -46,6 +46,7 @@ class Context:
     """
 
     inputs: Sequence[Input]
+    members: Sequence[Mapping[str, VirtualArray]]
     names: Sequence[str]
     options: CombineOptions
     read: ReadArray
@@ -73,7 +74,8 @@ def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray)
         if d.coordinate.own_units and d.coordinate.time is not None
         for path in bounds_of(d.coordinate, inputs)
     }
-    return Context(inputs, names, options, read, tuple(dims), frozenset(helpers(inputs)), bounds), findings
+    members = [i.arrays for i in inputs]
+    return Context(inputs, members, names, options, read, tuple(dims), frozenset(helpers(inputs)), bounds), findings
 
 
 def dimension(
@@ -82,6 +84,9 @@ def dimension(
     coord, findings = coordinate(name, inputs, options, read)
     if any(f.level == "conflict" for f in findings):
         return None, findings
+    if coord.values is not None and coord.lengths:
+        arranged, odd = arrange(name, coord.values, names, options.order)
+        return Dimension(name, coord, arranged, tuple(map(len, arranged.blocks)), False), findings + odd
     sizes = [size_of(name, item) for item in inputs]
     new = all(s is None for s in sizes)
     if coord.values is None:
@@ -98,7 +103,7 @@ def dimension(
         detail = f"{len(coord.values[i])} coordinate values from {coord.source}, but {name!r} has length {sizes[i]}"
         return None, [*findings, Finding("conflict", "length", coord.path, tuple(names[i] for i in wrong), detail)]
     arranged, odd = arrange(name, coord.values, names, options.order)
-    return Dimension(name, coord, arranged, tuple(len(b) for b in arranged.blocks), new), findings + odd
+    return Dimension(name, coord, arranged, tuple(map(len, arranged.blocks)), new), findings + odd
 
 
 def size_of(dim: str, item: Input) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,10 +29,9 @@ from byteatlas.combine.model import (
     listed,
 )
 from byteatlas.combine.packing import packing_of, unpacked
-from byteatlas.combine.same import classify
-from byteatlas.combine.values import nbytes, read_all
+from byteatlas.combine.same import Class, classify
+from byteatlas.combine.values import read_all
 from byteatlas.errors import BadRequest
-from byteatlas.manifest.model import VirtualArray
 from byteatlas.types import JSON
 
 MAX_COORDINATE = 256 << 20
@@ -50,6 +50,7 @@ class Coordinate:
         time: the units that the values are in now.
         own_units: for each input its own units, where they had to be converted; empty otherwise.
         scalar: the inputs have one value each, and the dimension is new to them.
+        lengths: the values' numbers are the lengths of the dimension: they are of the variable with its name.
     """
 
     dim: str
@@ -61,6 +62,7 @@ class Coordinate:
     own_units: tuple[times.TimeUnits, ...] = ()
     unpacked: bool = False
     scalar: bool = False
+    lengths: bool = False
 
 
 def coordinate(
@@ -88,7 +90,7 @@ def from_variables(
 ) -> tuple[Coordinate, list[Finding]]:
     wanted = source.path or dim
     paths = [wanted if wanted in i.arrays else find_variable(wanted, i) for i in inputs]
-    if all(p is None for p in paths):
+    if paths[0] is None and all(p is None for p in paths):
         if source.path is not None:
             raise BadRequest(f"no input has a variable {source.path!r} for the coordinate of {dim!r}")
         found = by_order(dim, inputs)
@@ -100,21 +102,25 @@ def from_variables(
             Finding("conflict", "coordinate", wanted, lacking, f"no coordinate variable {wanted!r}")
         ]
     arrays = [i.arrays[p] for i, p in zip(inputs, paths, strict=True) if p is not None]
-    wrong = unusable(dim, wanted, arrays, inputs)
+    classes = classify([a.meta for a in arrays], range(len(arrays)), frozenset({0}))
+    wrong = unusable(dim, wanted, classes, inputs)
     if wrong:
         return Coordinate(dim, f"variable {wanted}", None, wanted), [wrong]
-    values = [v if v.ndim else v.reshape(1) for v in read_all(arrays, read)]
-    return settle(dim, source, paths[0] or wanted, arrays, values, inputs, options)
+    values = read_all(arrays, read, classes)
+    if any(c.meta.ndim == 0 for c in classes):
+        values = [v.reshape(-1) for v in values]
+    return settle(dim, source, paths[0] or wanted, classes, values, inputs, options)
 
 
-def unusable(dim: str, path: str, arrays: Sequence[VirtualArray], inputs: Sequence[Input]) -> Finding | None:
+def unusable(dim: str, path: str, classes: Sequence[Class], inputs: Sequence[Input]) -> Finding | None:
     """Coordinate variables with more than one dimension, or absurdly large."""
-    for array, item in zip(arrays, inputs, strict=True):
-        if array.meta.ndim > 1:
-            detail = f"the coordinate of {dim!r} has {array.meta.ndim} dimensions"
-            return Finding("conflict", "coordinate", path, (item.name,), detail)
-        if nbytes(array) > MAX_COORDINATE:
-            return Finding("conflict", "coordinate", path, (item.name,), f"the coordinate of {dim!r} is too large")
+    for cls in classes:
+        meta, name = cls.meta, inputs[cls.members[0]].name
+        if meta.ndim > 1:
+            detail = f"the coordinate of {dim!r} has {meta.ndim} dimensions"
+            return Finding("conflict", "coordinate", path, (name,), detail)
+        if math.prod(meta.shape) * max(1, meta.data_type.numpy.itemsize) > MAX_COORDINATE:
+            return Finding("conflict", "coordinate", path, (name,), f"the coordinate of {dim!r} is too large")
     return None
 
 
@@ -122,14 +128,13 @@ def settle(
     dim: str,
     source: FromVariable,
     path: str,
-    arrays: Sequence[VirtualArray],
+    classes: Sequence[Class],
     values: list[NDArray[Any]],
     inputs: Sequence[Input],
     options: CombineOptions,
 ) -> tuple[Coordinate, list[Finding]]:
     """Bring values from the files to common packing, units and calendar."""
     findings: list[Finding] = []
-    classes = classify([a.meta for a in arrays], range(len(arrays)), frozenset({0}))
     packings = [packing_of(c.meta) for c in classes]
     packed = any(p != packings[0] for p in packings)
     if packed:
@@ -144,7 +149,7 @@ def settle(
     label = f"variable {path}"
     if not source.decode:
         return Coordinate(dim, label, tuple(values), path, unpacked=packed, scalar=scalar), findings
-    pairs: list[tuple[JSON, JSON]] = [(None, None)] * len(arrays)
+    pairs: list[tuple[JSON, JSON]] = [(None, None)] * len(inputs)
     for c in classes:
         pair = c.meta.attributes.get("units"), c.meta.attributes.get("calendar")
         for i in c.members:
@@ -157,7 +162,8 @@ def settle(
             overflow = Finding("conflict", "units", path, (), "time values overflow 64 bits in common units")
             return Coordinate(dim, label, None, path, scalar=scalar), [*findings, overflow]
         values = [v for v in converted if v is not None]
-    return Coordinate(dim, label, tuple(values), path, None, target, own, packed, scalar), findings
+    lengths = path == dim and all(c.meta.dimension_names == (dim,) for c in classes)
+    return Coordinate(dim, label, tuple(values), path, None, target, own, packed, scalar, lengths), findings
 
 
 def common_time(
@@ -169,7 +175,7 @@ def common_time(
 ) -> tuple[times.TimeUnits | None, tuple[times.TimeUnits, ...], list[Finding]]:
     """The common units; the inputs' own ones when values must be converted."""
     first = pairs[0]
-    odd = [i for i, p in enumerate(pairs) if p != first]
+    odd = [i for i, p in enumerate(pairs) if p is not first and p != first]
     known: dict[tuple[str, str], times.TimeUnits | None] = {}
     asked = times.parse_units(options.units, options.calendar) if options.units else None
     if options.units and times.is_time(first[0]) and asked is None:

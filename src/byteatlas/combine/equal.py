@@ -50,6 +50,19 @@ def unequal(
     return [Finding("conflict", "values", path, tuple(names[i] for i in differing), detail)]
 
 
+def same_inline(arrays: Sequence[VirtualArray]) -> bool:
+    """Whether arrays of the same description have one chunk each, in the map, with the same bytes."""
+    first = arrays[0].manifest
+    if not isinstance(first, ChunkManifest) or len(first.source) != 1 or not first.inlined:
+        return False
+    wanted = first.inlined
+    for array in arrays:
+        m = array.manifest
+        if type(m) is not ChunkManifest or m.inlined != wanted or len(m.source) != 1:
+            return False
+    return True
+
+
 def trusted(path: str, options: CombineOptions) -> bool:
     return bool(options.trust) and ("*" in options.trust or path in options.trust)
 

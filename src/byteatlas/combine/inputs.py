@@ -30,9 +30,12 @@ def flatten(groups: Sequence[VirtualGroup], names: Sequence[str] | None) -> list
                 else:
                     arrays[path] = node
         name = names[i] if names is not None else first_url(arrays, i)
-        count = seen.get(name, 0)
-        seen[name] = count + 1
-        result.append(Input(f"{name}#{count + 1}" if count else name, group, arrays, children))
+        if name in seen:
+            seen[name] += 1
+            name = f"{name}#{seen[name]}"
+        else:
+            seen[name] = 1
+        result.append(Input(name, group, arrays, children))
     return result
 
 

@@ -20,21 +20,22 @@ class Arranged:
         block_of: for each input, the number of its run.
         blocks: the coordinate values of each run, in result order.
         direction: ``ascending``, ``descending``, ``given`` or ``single``.
+        line: all coordinate values in result order, when they are at hand.
     """
 
     block_of: tuple[int, ...]
     blocks: tuple[NDArray[Any], ...]
     direction: str
+    line: NDArray[Any] | None = None
 
 
 def arrange(
     dim: str, values: Sequence[NDArray[Any]], names: Sequence[str], order: Order
 ) -> tuple[Arranged, list[Finding]]:
     """Sort the runs of coordinate values. Inputs with equal values share a run (tiles, other variables)."""
-    if distinct(values):
-        block_of, firsts = list(range(len(values))), list(range(len(values)))
-    else:
-        block_of, firsts = runs(values)
+    if order == "coordinate" and (quick := in_line(values)) is not None:
+        return quick, gaps(dim, quick, quick.line, names)
+    block_of, firsts = runs(values)
     blocks = [values[i] for i in firsts]
     if order == "given" or not any(map(len, blocks)):
         return Arranged(tuple(block_of), tuple(blocks), "given"), []
@@ -46,12 +47,25 @@ def arrange(
     return arranged, oddities(dim, arranged, names)
 
 
-def distinct(values: Sequence[NDArray[Any]]) -> bool:
-    """Whether all runs begin with different values (so that no two are the same); False when that is not known."""
-    if not all(map(len, values)):
-        return False
-    heads = [v[0] for v in values]
-    return len(set(heads)) == len(heads)
+def in_line(values: Sequence[NDArray[Any]]) -> Arranged | None:
+    """The order of runs that go up all along once they are sorted; None when it is not as simple as that."""
+    lengths = list(map(len, values))
+    if not all(lengths) or values[0].dtype.kind not in "iuf":
+        return None
+    line = np.concatenate(values)
+    starts = np.cumsum([0, *lengths[:-1]])
+    heads = line[starts]
+    if bool((heads[1:] > heads[:-1]).all()):
+        order: Sequence[int] = range(len(values))
+        blocks = tuple(values)
+    else:
+        rank = np.argsort(heads, kind="stable")
+        order = np.argsort(rank, kind="stable").tolist()
+        blocks = tuple(values[i] for i in rank.tolist())
+        line = np.concatenate(blocks)
+    if not bool((line[1:] > line[:-1]).all()):
+        return None
+    return Arranged(tuple(order), blocks, "ascending" if len(line) > 1 else "single", line)
 
 
 def runs(values: Sequence[NDArray[Any]]) -> tuple[list[int], list[int]]:
@@ -151,9 +165,9 @@ def ends(block: NDArray[Any]) -> tuple[Any, Any]:
     return in_order[0], in_order[-1]
 
 
-def gaps(dim: str, arranged: Arranged, line: NDArray[Any], names: Sequence[str]) -> list[Finding]:
+def gaps(dim: str, arranged: Arranged, line: NDArray[Any] | None, names: Sequence[str]) -> list[Finding]:
     """Steps between files that are much larger than the usual step."""
-    if line.dtype.kind not in "iuf" or len(line) < 3:
+    if line is None or line.dtype.kind not in "iuf" or len(line) < 3:
         return []
     steps = np.abs(np.diff(line.astype(np.float64)))
     usual = float(np.median(steps))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -34,11 +35,15 @@ class Class:
     members: tuple[int, ...]
 
 
-FACTS = attrgetter(
-    "shape", "grid.chunk_shape", "dimension_names", "attributes", "data_type.name", "data_type.numpy",
-    "data_type.configuration", "fill_value",
+BATCH = 256
+"""Descriptions that are compared at once: few enough to stay in the processor's cache."""
+SHAPE, GRID, CHUNKS, DIMS, ATTRIBUTES, FILL, TYPE, NUMPY, NAME, CONFIGURATION, ENCODINGS, CODECS, CAST = map(
+    attrgetter,
+    (
+        "shape", "grid", "chunk_shape", "dimension_names", "attributes", "fill_value", "data_type", "numpy", "name",
+        "configuration", "encodings", "codecs", "cast",
+    ),
 )  # fmt: skip
-CODEC = attrgetter("name", "configuration")
 
 
 def classify(metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: frozenset[int]) -> list[Class]:
@@ -58,30 +63,52 @@ def classify(metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: froze
 def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
     """Whether all are equal in the simplest way; False when that needs a closer look.
 
-    This runs for every variable of every file, so comparisons are made on tuples that C code fills.
+    This runs for every variable of every file: facts are taken and counted by C code, fact by fact.
     """
     if not isinstance(first.grid, RegularGrid) or len(first.encodings) != 1:
         return False
     one = first.encodings[0]
     if one.chunk_shape is not None or one.data_type is not None or one.cast:
         return False
-    facts, codecs, ours = FACTS(first), tuple(map(CODEC, one.codecs)), one.codecs
-    for meta in metas:
-        if meta is first:
-            continue
-        try:
-            if FACTS(meta) != facts:
-                return False
-        except AttributeError:  # a rectilinear grid
-            return False
-        encodings = meta.encodings
-        e = encodings[0]
-        theirs = e.codecs
-        if theirs is not ours and tuple(map(CODEC, theirs)) != codecs:
-            return False
-        if len(encodings) != 1 or e.chunk_shape is not None or e.data_type is not None or e.cast:
-            return False
-    return True
+    simple = first.data_type.numpy.kind in "biufc"
+    return all(batch_equal(first, metas[i : i + BATCH], simple) for i in range(0, len(metas), BATCH))
+
+
+def batch_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], simple: bool) -> bool:
+    """`plainly_equal` for a few descriptions. ``simple``: the name and NumPy type say all of the data type."""
+    n = len(metas)
+
+    def same(fact: Callable[[Any], Any], things: Iterable[Any], wanted: object) -> bool:
+        return list(map(fact, things)).count(wanted) == n
+
+    grids, types = list(map(GRID, metas)), list(map(TYPE, metas))
+    encodings = list(chain.from_iterable(map(ENCODINGS, metas)))
+    if not (
+        len(encodings) == n
+        and same(SHAPE, metas, first.shape)
+        and same(DIMS, metas, first.dimension_names)
+        and same(ATTRIBUTES, metas, first.attributes)
+        and same(FILL, metas, first.fill_value)
+        and same(type, grids, RegularGrid)
+        and same(CHUNKS, grids, getattr(first.grid, "chunk_shape", None))
+        and same(NUMPY, types, first.data_type.numpy)
+        and same(NAME, types, first.data_type.name)
+        and (simple or same(CONFIGURATION, types, first.data_type.configuration))
+        and same(CHUNKS, encodings, None)
+        and same(TYPE, encodings, None)
+        and same(CAST, encodings, ())
+    ):
+        return False
+    chains = list(map(CODECS, encodings))
+    wanted = first.encodings[0].codecs
+    if not same(len, chains, len(wanted)):
+        return False
+    specs = list(chain.from_iterable(chains))
+    step = len(wanted)
+    return all(
+        same(NAME, specs[j::step], codec.name) and same(CONFIGURATION, specs[j::step], codec.configuration)
+        for j, codec in enumerate(wanted)
+    )
 
 
 def class_of(

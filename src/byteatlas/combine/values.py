@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.combine.columns import stacked
 from byteatlas.combine.model import ReadArray
-from byteatlas.combine.same import alike, classify
+from byteatlas.combine.same import Class, alike, classify
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.model import ArrayMeta, RegularGrid
 
@@ -26,14 +26,18 @@ def nbytes(array: VirtualArray) -> int:
     return math.prod(array.meta.shape) * (64 if dtype.hasobject else dtype.itemsize)
 
 
-def read_all(arrays: Sequence[VirtualArray], read: ReadArray) -> list[NDArray[Any]]:
-    """All values of many arrays, in order.
+def read_all(
+    arrays: Sequence[VirtualArray], read: ReadArray, classes: Sequence[Class] | None = None
+) -> list[NDArray[Any]]:
+    """All values of many arrays, in order. ``classes``: the arrays by metadata, when that is known.
 
     Inline uncompressed arrays are views of the bytes in the map. Neighbours with equal metadata are stacked into one
     virtual array, so that the reader fetches and decodes them together.
     """
-    result: list[NDArray[Any] | None] = inline_values(arrays)
+    result: list[NDArray[Any] | None] = inline_values(arrays, classes)
     todo = [i for i, values in enumerate(result) if values is None]
+    if not todo:
+        return [r for r in result if r is not None]
     at = 0
     while at < len(todo):
         first = arrays[todo[at]]
@@ -53,10 +57,12 @@ def read_all(arrays: Sequence[VirtualArray], read: ReadArray) -> list[NDArray[An
     return [r for r in result if r is not None]
 
 
-def inline_values(arrays: Sequence[VirtualArray]) -> list[NDArray[Any] | None]:
+def inline_values(arrays: Sequence[VirtualArray], classes: Sequence[Class] | None = None) -> list[NDArray[Any] | None]:
     """The values of arrays that are one inline chunk of plain bytes; None for the others."""
     result: list[NDArray[Any] | None] = [None] * len(arrays)
-    for cls in classify([a.meta for a in arrays], range(len(arrays)), NONE):
+    if classes is None or any(c.meta.ndim and len({arrays[i].meta.shape for i in c.members}) > 1 for c in classes):
+        classes = classify([a.meta for a in arrays], range(len(arrays)), NONE)
+    for cls in classes:
         stored = plain_type(cls.meta)
         if stored is None:
             continue

@@ -15,7 +15,7 @@ from byteatlas.combine import attributes as attrs
 from byteatlas.combine import times
 from byteatlas.combine.columns import Piece, new_axis
 from byteatlas.combine.context import Context, Dimension
-from byteatlas.combine.equal import unequal
+from byteatlas.combine.equal import same_inline, unequal
 from byteatlas.combine.inline import inline_array
 from byteatlas.combine.layout import (
     Layout,
@@ -72,8 +72,11 @@ Outcome: TypeAlias = tuple[Job | None, list[Finding]]
 
 def treat(path: str, context: Context) -> Outcome:
     """Decide on one variable. No job: it is in conflict."""
-    have = [i for i, item in enumerate(context.inputs) if path in item.arrays]
-    arrays = [context.inputs[i].arrays[path] for i in have]
+    found = [members.get(path) for members in context.members]
+    arrays = [a for a in found if a is not None]
+    have: Sequence[int] = range(len(found))
+    if len(arrays) < len(found):
+        have = [i for i, a in enumerate(found) if a is not None]
     for dim in context.dims:
         if dim.coordinate.path == path and dim.coordinate.values is not None:
             job = coordinate_job(dim, arrays, context)
@@ -115,8 +118,7 @@ def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Cont
     coord, blocks = dim.coordinate, dim.arranged.blocks
     if coord.values is None or not blocks or any(b.dtype.hasobject for b in blocks[:1]):
         return None
-    dtype = np.result_type(*{b.dtype for b in blocks})
-    line: NDArray[Any] = np.concatenate(blocks).astype(dtype, copy=False)
+    line: NDArray[Any] = np.concatenate(blocks) if dim.arranged.line is None else dim.arranged.line
     if line.nbytes > context.options.inline_below:
         return None
     documents = [a.meta.attributes for a in arrays]
@@ -156,7 +158,7 @@ def once(
             findings.append(Finding("conflict", "dtype", path, odd, f"data types differ: {' / '.join(types)}"))
         if any(f.level == "conflict" for f in findings):
             return None, findings
-    if len(arrays) > 1:
+    if len(arrays) > 1 and not (len(classes) == 1 and same_inline(arrays)):
         findings += unequal(path, arrays, names, context.options, context.read, alike=len(classes) == 1)
         if any(f.level == "conflict" for f in findings):
             return None, findings
