@@ -158,10 +158,13 @@ def _contiguous(
     assert isinstance(place, Contiguous)
     size = what.type.size
     need = math.prod(shape) * size
+    if place.address is not None and place.address + (place.size or 0) > form.size:
+        raise CorruptFile(form.base + place.address, f"{place.size} bytes of data are not there")
     if place.address is None or not need:
         chunk = _whole(shape)
         return Pieces(chunk, (0,), empty_manifest(_grid(shape, chunk)))
-    if (place.size is not None and place.size < need) or place.address + need > form.size:
+    recorded = need if place.size is None else place.size
+    if recorded < need or place.address + recorded > form.size:
         raise CorruptFile(form.base + place.address, f"{need} bytes of data are not there")
     chunk = split(shape, size, options.target_chunk)
     grid = _grid(shape, chunk)

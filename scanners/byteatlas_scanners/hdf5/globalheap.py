@@ -9,7 +9,7 @@ from byteatlas.errors import ByteatlasError, CorruptFile
 from byteatlas.scan.contract import Parse, gather
 from byteatlas_scanners.hdf5.wire import Form
 
-USUAL_SIZE = 4096
+USUAL_SIZE = LEAST_SIZE = 4096
 MOST_BYTES = 1 << 30
 
 
@@ -46,6 +46,8 @@ class GlobalHeaps:
             raise CorruptFile(form.base + address, "no global heap collection")
         size = int.from_bytes(data[8 : 8 + form.lengths], "little")
         self.held += size
+        if size < LEAST_SIZE:
+            raise CorruptFile(form.base + address, f"a global heap collection of {size} bytes")
         if size > form.size or self.held > MOST_BYTES:
             raise CorruptFile(form.base + address, f"global heap collections of {self.held} bytes")
         if size > len(data):

@@ -27,6 +27,9 @@ LAST_KNOWN = 0x18
 SHARED = 0x02
 FAIL_IF_UNKNOWN = 0x80
 
+BAD_FLAGS = frozenset(flags for flags in range(256) if flags & 6 == 6 or flags & 0x28 == 0x28 or flags & 0x30 == 0x20)
+"""Combinations that the library does not accept: shared and never shared; was unknown, but not marked as such."""
+
 _V1_PREFIX = struct.Struct("<BxHII").unpack_from
 _V1_MESSAGE = struct.Struct("<HHB").unpack_from
 _V2_MESSAGE = struct.Struct("<BHB").unpack_from
@@ -97,6 +100,8 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
         at += 8
         if at + size > end:
             raise CorruptFile(form.base, "a header message sticks out of its block")
+        if flags in BAD_FLAGS:
+            raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
         elif kind:
@@ -137,6 +142,8 @@ def _messages2(form: Form, data: bytes, at: int, end: int, tracked: bool, out: l
         at += prefix
         if at + size > end:
             raise CorruptFile(form.base, "a header message sticks out of its block")
+        if flags in BAD_FLAGS:
+            raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
         elif kind:

@@ -24,6 +24,8 @@ MOST_LEVELS = 32
 
 _CACHED_SOFT = 2
 
+END_OF_FREE = 1
+
 
 @dataclass(frozen=True, slots=True)
 class Hard:
@@ -193,13 +195,30 @@ def _local_heap(form: Form, address: int) -> Parse[bytes]:
     cursor = Cursor(form, data)
     cursor.expect(b"HEAP", 0)
     cursor.skip(3)
-    size = cursor.length()
-    cursor.skip(form.lengths)
+    size, free = cursor.length(), cursor.length()
     segment = cursor.address()
     if segment is None:
         raise CorruptFile(form.base + address, "a local heap without data")
     (names,) = yield (form.block(segment, size),)
-    return bytes(names)
+    names = bytes(names)
+    _check_free(form, names, free)
+    return names
+
+
+def _check_free(form: Form, names: bytes, at: int) -> None:
+    """The list of free blocks must be sound: the library checks it before it reads a name (H5HL__fl_deserialize)."""
+    width = form.lengths
+    nowhere = (END_OF_FREE, (1 << (8 * width)) - 1)
+    for _ in range(len(names) // (2 * width) + 1):
+        if at in nowhere:
+            return
+        if at + 2 * width > len(names):
+            break
+        size = int.from_bytes(names[at + width : at + 2 * width], "little")
+        if at + size > len(names):
+            break
+        at = int.from_bytes(names[at : at + width], "little")
+    raise CorruptFile(form.base, "a local heap whose list of free blocks is damaged")
 
 
 read_local_heap = _local_heap

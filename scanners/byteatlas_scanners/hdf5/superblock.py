@@ -14,7 +14,7 @@ from byteatlas_scanners.hdf5.wire import Cursor, Form, verify
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
-BTREE_K, SHARED_TABLE, DRIVER_INFO = 0x13, 0x0F, 0x14
+BTREE_K, SHARED_TABLE, DRIVER_INFO, SPACE_INFO, CACHE_IMAGE = 0x13, 0x0F, 0x14, 0x17, 0x18
 
 _MARKED_FOR_WRITING = 0x01 | 0x04
 
@@ -163,7 +163,23 @@ def _extended(form: Form, header: Header) -> Form:
         elif message.type == DRIVER_INFO:
             cursor.skip(1)
             _refuse_driver(cursor.take(8))
+        elif message.type == SPACE_INFO:
+            _check_space_info(form, cursor)
+        elif message.type == CACHE_IMAGE:
+            cursor.skip(1)
+            if cursor.address() is not None:  # structures are in the image, not where their addresses say
+                raise Unsupported("cache-image", "the file's metadata are in a cache image (h5repack removes it)")
     return form
+
+
+def _check_space_info(form: Form, cursor: Cursor) -> None:
+    """Where free space is managed; nothing that reading needs, but the library refuses a file without its fields."""
+    version, strategy = cursor.u8(), cursor.u8()
+    if version == 1:
+        persistent = cursor.u8()
+        cursor.take(2 * form.lengths + 2 + form.offsets + (12 * form.offsets if persistent else 0))
+    elif version == 0:
+        cursor.take(form.lengths + (6 * form.offsets if strategy == 1 else 0))
 
 
 def _refuse_driver(name: bytes) -> None:
