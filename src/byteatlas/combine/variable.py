@@ -214,6 +214,10 @@ def mosaic(
     findings += length_conflicts(path, by_input, axes, classes, context)
     if any(f.level == "conflict" for f in findings):
         return None, findings
+    if len(cells) < len(by_input):  # several files for one place: only those that fill it count
+        winners = set(cells.values())
+        kept = [(c.meta, tuple(i for i in c.members if i in winners)) for c in classes]
+        classes = [Class(meta, members) for meta, members in kept if members]
     placed = fit(path, classes, by_input, cells, axes, context)
     if isinstance(placed, Finding):
         return None, [*findings, placed]
