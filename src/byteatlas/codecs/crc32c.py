@@ -37,7 +37,8 @@ def word_table() -> Table:
     table = byte_table()
     word = np.arange(1 << 16, dtype=np.uint32)
     once = table[word & 0xFF] ^ word >> 8
-    return (table[once & 0xFF] ^ once >> 8).astype(np.uint32)
+    twice: Table = (table[once & 0xFF] ^ once >> 8).astype(np.uint32)
+    return twice
 
 
 @cache

@@ -73,7 +73,7 @@ def make_stored(configuration: Mapping[str, JSON]) -> StoredBytes:
             raise InvalidMetadata("", f"byteatlas.bytes: field {name!r} at {at!r} of {itemsize} bytes")
     formats = [packed[name] for name in names]
     return StoredBytes(
-        np.dtype({"names": list(names), "formats": formats, "offsets": offsets, "itemsize": itemsize})  # type: ignore[call-overload]
+        np.dtype({"names": list(names), "formats": formats, "offsets": offsets, "itemsize": itemsize})
     )
 
 

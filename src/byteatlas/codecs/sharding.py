@@ -125,7 +125,7 @@ def fill_with(out: NDArray[Any], value: object) -> None:
         out[...] = value
 
 
-def holds_only(chunk: NDArray[Any], value: object) -> bool:
+def holds_only(chunk: NDArray[Any], value: Any) -> bool:
     """Whether all elements are this value, bit by bit."""
     if chunk.dtype.hasobject:
         return all(type(x) is type(value) and np.array_equal(x, value) for x in chunk.reshape(-1))

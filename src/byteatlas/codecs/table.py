@@ -24,6 +24,19 @@ CORE: Mapping[str, str] = {
     "crc32c": f"{_HERE}.checksums:make_crc32c",
     "vlen-utf8": f"{_HERE}.vlen:make_utf8",
     "vlen-bytes": f"{_HERE}.vlen:make_bytes",
+    "vlen-array": f"{_HERE}.objects:make_vlen_array",
+    "bitround": f"{_HERE}.filters:make_bitround",
+    "scale_offset": f"{_HERE}.cast:make_scale_offset",
+    "cast_value": f"{_HERE}.cast:make_cast_value",
+    "packbits": f"{_HERE}.packbits:make",
+    "reshape": f"{_HERE}.shape:make_reshape",
+    "conditional": f"{_HERE}.nested:make_conditional",
+    "n5_default": f"{_HERE}.nested:make_n5",
+    "zfp": f"{_HERE}.zfp:make",
+    "zarrs.squeeze": f"{_HERE}.shape:make_squeeze",
+    "zarrs.vlen": f"{_HERE}.zarrs:make_vlen",
+    "zarrs.vlen_v2": f"{_HERE}.vlen:make_bytes",
+    "zarrs.optional": f"{_HERE}.zarrs:make_optional",
 }
 
 NUMCODECS: Mapping[str, str] = {
@@ -39,6 +52,31 @@ NUMCODECS: Mapping[str, str] = {
     "numcodecs.adler32": f"{_HERE}.checksums:make_adler32",
     "numcodecs.fletcher32": f"{_HERE}.checksums:make_fletcher32",
     "numcodecs.jenkins_lookup3": f"{_HERE}.checksums:make_jenkins",
+    "numcodecs.bz2": f"{_HERE}.legacy:make_bz2",
+    "numcodecs.lzma": f"{_HERE}.legacy:make_lzma",
+    "numcodecs.lz4": f"{_HERE}.legacy:make_lz4",
+    "numcodecs.base64": f"{_HERE}.legacy:make_base64",
+    "numcodecs.delta": f"{_HERE}.filters:make_delta",
+    "numcodecs.fixedscaleoffset": f"{_HERE}.filters:make_fixedscaleoffset",
+    "numcodecs.quantize": f"{_HERE}.filters:make_quantize",
+    "numcodecs.astype": f"{_HERE}.filters:make_astype",
+    "numcodecs.bitround": f"{_HERE}.filters:make_bitround",
+    "numcodecs.packbits": f"{_HERE}.filters:make_packbits",
+    "numcodecs.vlen-array": f"{_HERE}.objects:make_vlen_array",
+    "numcodecs.json2": f"{_HERE}.objects:make_json",
+    "numcodecs.msgpack2": f"{_HERE}.objects:make_msgpack",
+    "numcodecs.categorize": f"{_HERE}.objects:make_categorize",
+    "numcodecs.pcodec": f"{_HERE}.pcodec:make",
+    "numcodecs.zfpy": f"{_HERE}.zfp:make_zfpy",
+    "numcodecs.szip": f"{_HERE}.images:make_szip",
+}
+
+KERCHUNK: Mapping[str, str] = {
+    "numcodecs.fill_hdf_strings": f"{_HERE}.kerchunk:make_fill_strings",
+    "numcodecs.FITSAscii": f"{_HERE}.kerchunk:make_fits_ascii",
+    "numcodecs.FITSVarBintable": f"{_HERE}.kerchunk:make_fits_table",
+    "numcodecs.record_member": f"{_HERE}.kerchunk:make_record_member",
+    "numcodecs.deflate": f"{_HERE}.kerchunk:make_deflate",
 }
 
 HDF5: Mapping[str, str] = {
@@ -81,12 +119,19 @@ TIFF: Mapping[str, str] = {
 }
 """What tiles and strips are compressed with; the names are those that imagecodecs gives to numcodecs."""
 
-BUILTIN: Mapping[str, str] = {**CORE, **NUMCODECS, **HDF5, **TIFF}
+BUILTIN: Mapping[str, str] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF}
 
-FAMILIES: Mapping[str, str] = {}
+FAMILIES: Mapping[str, str] = {
+    "numcodecs.imagecodecs_": f"{_HERE}.images:make",
+    "imagecodecs_": f"{_HERE}.images:make",
+}
 """Prefixes of names: a maker there takes the name and the configuration."""
 
 REFUSED: Mapping[str, str] = {
     "numcodecs.pickle": "unpickling runs code that the data bring along",
+    "numcodecs.grib": "GRIB messages need a GRIB library",
+    "numcodecs.json": "the first version of numcodecs' JSON codec lost the shape of arrays; it was withdrawn",
+    "numcodecs.msgpack": "the first version of numcodecs' MessagePack codec lost the shape of arrays; it was withdrawn",
+    "zarrs.gdeflate": "no decoder of GDeflate streams is at hand",
 }
 """Codecs that are known and never decoded, with the reason."""

@@ -56,7 +56,8 @@ def narrow(name: str) -> np.dtype[Any]:
         raise MissingExtra("dtypes", f"data type {name}") from error
     if not hasattr(ml_dtypes, name):
         raise Unsupported("datatype", f"data type {name} needs a newer ml_dtypes")
-    return np.dtype(getattr(ml_dtypes, name))
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found
 
 
 def complex_part(data_type: DataType) -> np.dtype[Any] | None:
@@ -190,7 +191,8 @@ def descr(dtype: np.dtype[Any]) -> JSON:
     out: list[JSON] = []
     at = 0
     for name in dtype.names:
-        field, offset = (dtype.fields or {})[name][:2]
+        assert dtype.fields is not None
+        field, offset = dtype.fields[name][:2]
         if offset != at:
             raise Unsupported("datatype", "Zarr v2 has no structured types with gaps between the fields")
         at += field.itemsize
@@ -211,7 +213,8 @@ def from_v3(document: JSON, where: str = "", depth: int = 0) -> DataType:
     """
     if depth > MOST_NESTING:
         raise InvalidMetadata(where, "a data type nested too deep")
-    name, configuration = document, {}
+    name: JSON = document
+    configuration: JSON = {}
     if isinstance(document, dict):
         name, configuration = document.get("name"), document.get("configuration") or {}
         if document.get("must_understand", True) is not True or not isinstance(configuration, dict):

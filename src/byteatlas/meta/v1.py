@@ -22,7 +22,8 @@ def parse_array(meta: JSON, attrs: JSON, where: str = "") -> ArrayMeta:
     document = object_of(meta, where, "meta")
     if document.get("zarr_format") != 1:
         raise InvalidMetadata(where, f"zarr_format {document.get('zarr_format')!r} in a version 1 document")
-    zarray = {k: document[k] for k in ("shape", "chunks", "dtype", "fill_value", "order") if k in document}
+    kept = ("shape", "chunks", "dtype", "fill_value", "order")
+    zarray: dict[str, JSON] = {k: document[k] for k in kept if k in document}
     if document.get("compression") != "blosc":
         # The library of that time wrote C order for every other compressor, whatever ``order`` says, and read it so.
         zarray["order"] = "C"
