@@ -6,6 +6,7 @@ all run at once (as many as allowed) while earlier ones are decoded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +25,10 @@ WHOLE = -1
 """As a length: the whole file."""
 MOST_ITEMS = 1 << 15
 """Most chunks handled as one task."""
+MOST_FILES = 1 << 10
+"""Most whole files read as one task."""
+TINY = 8 << 10
+"""Whole files that decode to at most this many bytes are read by one thread."""
 
 
 class Sources(Protocol):
@@ -39,8 +44,8 @@ class Sources(Protocol):
         """Its size in bytes; None when it does not exist and that means a missing chunk."""
         ...
 
-    def whole(self, source: int) -> Buffer | None:
-        """All bytes of a source; None when it does not exist and that means a missing chunk."""
+    def whole(self, numbers: Ints) -> list[Buffer | None]:
+        """All bytes of sources; None for one that does not exist, where that means a missing chunk."""
         ...
 
 
@@ -51,11 +56,22 @@ class Sink(Protocol):
         """Items whose bytes are ``block[start:start + length]``. ``block`` is reused after the call."""
         ...
 
-    def missing(self, item: int) -> None: ...
+    def accept_each(self, items: Ints, values: Sequence[Buffer], scratch: Scratch) -> None:
+        """Items with a buffer for each."""
+        ...
+
+    def missing(self, items: Ints) -> None: ...
 
     def direct(self, item: int) -> memoryview | None:
         """Memory to fetch this item's bytes into, when they need no decoding."""
         ...
+
+
+def each_alone(sink: Sink, items: Ints, values: Sequence[Buffer], scratch: Scratch) -> None:
+    """`Sink.accept_each` as one `Sink.accept` for every item."""
+    for k, data in enumerate(values):
+        view = memoryview(data)
+        sink.accept(items[k : k + 1], np.zeros(1, np.int64), np.array([len(view)]), view, scratch)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,10 +200,17 @@ def _fetch_local(
     block = max(min(options.local_block, size // (2 * workers)), 64 << 10)
     most = MOST_ITEMS if not item_bytes else max(1, min(MOST_ITEMS, (4 << 20) // item_bytes))
     blocks = _blocks_of(wanted, ranged, options.local_gap, block, most)
-    task = _Local(wanted, blocks, whole, sources, sink)
-    total = blocks.total + len(whole)
-    threads = workers if size + len(whole) * (64 << 10) > (128 << 10) else 1
-    run_tasks(total, task, threads, options.result_limit())
+    groups = _groups(whole, min(most, MOST_FILES) if item_bytes else 16)
+    task = _Local(wanted, blocks, groups, sources, sink)
+    # Opening, reading and closing tiny files gives up the interpreter's lock three times each: threads only get in
+    # each other's way.
+    tiny = not blocks.total and item_bytes and item_bytes <= TINY
+    threads = 1 if tiny or size + len(whole) * (64 << 10) <= (128 << 10) else workers
+    run_tasks(blocks.total + len(groups), task, threads, options.result_limit())
+
+
+def _groups(items: Ints, size: int) -> list[Ints]:
+    return [items[k : k + size] for k in range(0, len(items), size)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,13 +219,13 @@ class _Local:
 
     wanted: Wanted
     blocks: Blocks
-    whole: Ints
+    whole: list[Ints]
     sources: Sources
     sink: Sink
 
     def __call__(self, number: int, scratch: Scratch) -> None:
         if number >= self.blocks.total:
-            _deliver_whole(self.wanted, int(self.whole[number - self.blocks.total]), self.sources, self.sink, scratch)
+            _deliver_whole(self.wanted, self.whole[number - self.blocks.total], self.sources, self.sink, scratch)
             return
         items, where = _request(self.blocks, number)
         source = self.sources.open(int(self.blocks.source[number]))
@@ -235,7 +258,7 @@ def _fetch_remote(
 
     def task(number: int, scratch: Scratch) -> None:
         if number >= blocks.total:
-            _deliver_whole(wanted, int(whole[number - blocks.total]), sources, sink, scratch)
+            _deliver_whole(wanted, whole[number - blocks.total : number - blocks.total + 1], sources, sink, scratch)
             return
         items, where = _request(blocks, number)
         source = sources.open(int(blocks.source[number]))
@@ -279,13 +302,14 @@ def _request(blocks: Blocks, number: int) -> tuple[Ints, ByteRange]:
     return items, ByteRange(int(blocks.offset[number]), int(blocks.length[number]))
 
 
-def _deliver_whole(wanted: Wanted, item: int, sources: Sources, sink: Sink, scratch: Scratch) -> None:
-    data = sources.whole(int(wanted.source[item]))
-    if data is None:
-        sink.missing(item)
-        return
-    view = memoryview(data)
-    sink.accept(np.array([item]), np.zeros(1, np.int64), np.array([len(view)]), view, scratch)
+def _deliver_whole(wanted: Wanted, items: Ints, sources: Sources, sink: Sink, scratch: Scratch) -> None:
+    found = sources.whole(wanted.source[items])
+    absent = np.fromiter((data is None for data in found), bool, len(found))
+    if absent.any():
+        sink.missing(items[absent])
+        items = items[~absent]
+    if len(items):
+        sink.accept_each(items, [data for data in found if data is not None], scratch)
 
 
 def _blame(source: Source, wanted: Wanted, items: Ints) -> None:

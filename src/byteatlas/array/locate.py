@@ -69,8 +69,8 @@ class ManifestSources:
     def size(self, source: int) -> int:
         return self.open(source).size()
 
-    def whole(self, source: int) -> Buffer:
-        return self.open(source).read_all()
+    def whole(self, numbers: Ints) -> list[Buffer | None]:
+        return [self.open(n).read_all() for n in numbers.tolist()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.array.fetch import Wanted, fetch
+from byteatlas.array.fetch import Wanted, each_alone, fetch
 from byteatlas.array.locate import INLINE, MISSING, Located
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.pipelines import check_extent
@@ -15,6 +16,7 @@ from byteatlas.array.plan import PointPlan
 from byteatlas.array.pool import Scratch
 from byteatlas.array.read import ChunkContext, decode_scratch
 from byteatlas.errors import CorruptChunk
+from byteatlas.types import Buffer
 
 Ints = NDArray[np.int64]
 
@@ -23,8 +25,7 @@ def read_points(plan: PointPlan, target: NDArray[Any], context: ChunkContext, op
     """Fill ``target`` (one axis) with the points' values."""
     found = context.locator.locate(plan.chunk)
     sink = PointSink(plan, target, found, context, np.arange(len(plan.chunk), dtype=np.int64))
-    for item in np.flatnonzero(found.source == MISSING).tolist():
-        sink.missing(item)
+    sink.missing(np.flatnonzero(found.source == MISSING))
     scratch = Scratch(options.result_limit())
     for item in np.flatnonzero(found.source == INLINE).tolist():
         data = memoryview(context.locator.inline(int(plan.chunk[item])))
@@ -61,10 +62,13 @@ class PointSink:
             check_extent(pipeline, inside)
             self._target[self._plan.place[points]] = decoded[inside]
 
-    def missing(self, item: int) -> None:
-        row = int(self._rows[item])
-        points = slice(int(self._plan.edges[row]), int(self._plan.edges[row + 1]))
-        self._target[self._plan.place[points]] = self._context.fill
+    def accept_each(self, items: Ints, values: Sequence[Buffer], scratch: Scratch) -> None:
+        each_alone(self, items, values, scratch)
+
+    def missing(self, items: Ints) -> None:
+        for row in self._rows[items].tolist():
+            points = slice(int(self._plan.edges[row]), int(self._plan.edges[row + 1]))
+            self._target[self._plan.place[points]] = self._context.fill
 
     def direct(self, item: int) -> memoryview | None:
         return None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.pool import Scratch
-from byteatlas.types import Shape
+from byteatlas.types import Buffer, Shape
 
 Ints = NDArray[np.int64]
 Segment = tuple[int, int]
@@ -108,7 +108,10 @@ class PartSink:
             part = self._parts[item]
             part.target[...] = np.ndarray(part.shape, self._dtype, block, start, part.strides)
 
-    def missing(self, item: int) -> None:
+    def accept_each(self, items: Ints, values: Sequence[Buffer], scratch: Scratch) -> None:
+        raise AssertionError("parts are ranges")
+
+    def missing(self, items: Ints) -> None:
         raise AssertionError("parts of a chunk are asked for only where the chunk exists")
 
     def direct(self, item: int) -> memoryview | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,7 @@ def _read_part(plan: Plan, target: NDArray[Any], context: ChunkContext, options:
     if len(missing) >= PREFILL:
         put(target, plan.bounds(), context.fill)
     else:
-        for item in missing.tolist():
-            sink.missing(item)
+        sink.missing(missing)
     scratch = Scratch(options.result_limit())
     for item in np.flatnonzero(found.source == INLINE).tolist():
         data = memoryview(context.locator.inline(int(chunks[item])))
@@ -134,8 +134,11 @@ class _Renumbered:
     def accept(self, items: Ints, starts: Ints, lengths: Ints, block: memoryview, scratch: Scratch) -> None:
         self.sink.accept(self.items[items], starts, lengths, block, scratch)
 
-    def missing(self, item: int) -> None:
-        self.sink.missing(int(self.items[item]))
+    def accept_each(self, items: Ints, values: Sequence[Buffer], scratch: Scratch) -> None:
+        self.sink.accept_each(self.items[items], values, scratch)
+
+    def missing(self, items: Ints) -> None:
+        self.sink.missing(self.items[items])
 
     def direct(self, item: int) -> memoryview | None:
         return self.sink.direct(int(self.items[item]))
@@ -162,15 +165,21 @@ class PlanSink:
         if self._view is not None and len(items) > 3:
             pieces = self._plan.unravel(items)
             whole = self._view.whole(pieces)
-            if whole.all():
-                self._many(self._view, items, pieces, starts, lengths, block, scratch)
-                return
-            if whole.any():
-                inner = tuple(p[whole] for p in pieces)
-                self._many(self._view, items[whole], inner, starts[whole], lengths[whole], block, scratch)
-                items, starts, lengths = items[~whole], starts[~whole], lengths[~whole]
+            inner = tuple(p[whole] for p in pieces)
+            self._many(self._view, items[whole], inner, starts[whole], lengths[whole], block, scratch)
+            items, starts, lengths = items[~whole], starts[~whole], lengths[~whole]
         for item, start, length in zip(items.tolist(), starts.tolist(), lengths.tolist(), strict=True):
             self._one(item, block[start : start + length], scratch)
+
+    def accept_each(self, items: Ints, values: Sequence[Buffer], scratch: Scratch) -> None:
+        if self._view is not None and len(items) > 3:
+            pieces = self._plan.unravel(items)
+            whole = self._view.whole(pieces)
+            inner = tuple(p[whole] for p in pieces)
+            self._decode_rows(self._view, items[whole], inner, list(compress(values, whole)), scratch)
+            items, values = items[~whole], list(compress(values, ~whole))
+        for item, data in zip(items.tolist(), values, strict=True):
+            self._one(item, data, scratch)
 
     def _many(
         self,
@@ -182,22 +191,32 @@ class PlanSink:
         block: memoryview,
         scratch: Scratch,
     ) -> None:
-        """Whole small chunks of one pipeline, as rows."""
+        """Whole small chunks of one pipeline that lie in one block."""
         pipeline = self._context.pipelines.first
         assert pipeline is not None
-        nbytes = pipeline.nbytes or 0
-        raw = pipeline.raw
+        raw, nbytes = pipeline.raw, pipeline.nbytes or 0
+        if not len(items):
+            return
         if raw is not None and bool((lengths == nbytes).all()):
             view.put(pieces, as_chunks(gather(block, starts, nbytes), raw.dtype, raw.order, pipeline.shape))
             return
+        buffers = [block[a:b] for a, b in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)]
+        self._decode_rows(view, items, pieces, buffers, scratch)
+
+    def _decode_rows(
+        self, view: BlockView, items: Ints, pieces: tuple[Ints, ...], values: Sequence[Buffer], scratch: Scratch
+    ) -> None:
+        """Whole small chunks of one pipeline: decoded into rows, then put in place together."""
+        pipeline = self._context.pipelines.first
+        assert pipeline is not None
         rows: Any = view.rows(pieces)
         straight = rows is not None and self._target.dtype == pipeline.dtype
         if not straight:
             rows = scratch.array((len(items), *pipeline.shape), pipeline.dtype)
         decode, done = pipeline.decode, 0
         try:
-            for start, stop, row in zip(starts.tolist(), (starts + lengths).tolist(), rows, strict=True):
-                decode(block[start:stop], row)
+            for data, row in zip(values, rows, strict=True):
+                decode(data, row)
                 done += 1
         except CorruptChunk as error:
             item = int(items[done])
@@ -229,7 +248,7 @@ class PlanSink:
         for item in wanted.tolist():
             size = nbytes if self.found.length[item] >= 0 else self.found.sources.size(int(self.found.source[item]))
             if size is None:
-                self.missing(item)
+                self.missing(np.array([item]))
             elif size == nbytes:
                 keep.append(item)
             if size in (None, nbytes):
@@ -274,9 +293,15 @@ class PlanSink:
             pieces.append(last)
         return tuple(reversed(pieces))
 
-    def missing(self, item: int) -> None:
-        where = tuple(a.target(p) for a, p in zip(self._plan.axes, self._pieces(item), strict=True))
-        put(self._target, where, self._context.fill)
+    def missing(self, items: Ints) -> None:
+        if self._view is not None and len(items) > 3:
+            pieces = self._plan.unravel(items)
+            whole = self._view.whole(pieces)
+            self._view.put(tuple(p[whole] for p in pieces), self._context.fill)
+            items = items[~whole]
+        for item in items.tolist():
+            where = tuple(a.target(p) for a, p in zip(self._plan.axes, self._pieces(item), strict=True))
+            put(self._target, where, self._context.fill)
 
     def direct(self, item: int) -> memoryview | None:
         raw = self.pipeline(item).raw

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -241,7 +241,10 @@ class _Indexes:
             except CorruptChunk as error:
                 raise self._owner.error(number, self._found, k, error.why) from error
 
-    def missing(self, item: int) -> None:
+    def accept_each(self, items: Ints, values: Sequence[Buffer], scratch: Scratch) -> None:
+        raise AssertionError("indexes are ranges")
+
+    def missing(self, items: Ints) -> None:
         raise AssertionError("only shards that exist are asked for")
 
     def direct(self, item: int) -> memoryview | None:

@@ -19,14 +19,19 @@ from byteatlas.array.options import DEFAULT, ReadOptions
 from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.io.source import Source
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
-from byteatlas.meta.keys import chunk_key
+from byteatlas.meta.keys import chunk_key, chunk_keys
 from byteatlas.meta.model import ArrayMeta, GroupMeta
 from byteatlas.store.base import Store
+from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.nodes import Nodes, StoredArray
 from byteatlas.store.open import open_as_store
 from byteatlas.types import JSON, Buffer, Shape
 
 Ints = NDArray[np.int64]
+
+SLACK = 16 << 20
+SMALL_FILES = SLACK + 16 * (64 << 10)
+"""Bound on stored bytes up to which chunks are read as many small files."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +53,7 @@ class StoreLocator:
         if not meta.data_type.numpy.hasobject and 0 not in counts:
             # Encoded chunks are rarely larger than decoded ones, and never by this much.
             largest = chunk_shape_at(meta.grid, (0,) * meta.ndim) if meta.ndim else ()
-            most = 16 * math.prod(largest) * meta.data_type.numpy.itemsize + (16 << 20)
+            most = 16 * math.prod(largest) * meta.data_type.numpy.itemsize + SLACK
         if stored.column is not None and len(stored.column) != math.prod(counts):
             raise InvalidMetadata(path, f"{len(stored.column)} encodings for {math.prod(counts)} chunks")
         return StoreLocator(store, path, meta, counts, stored.column, most)
@@ -87,8 +92,12 @@ class StoreLocator:
         found = self.store.source(self.key(source))
         return None if found is None else found.size()
 
-    def whole(self, source: int) -> Buffer | None:
-        return self.store.get(self.key(source), self.most)
+    def whole(self, numbers: Ints) -> list[Buffer | None]:
+        base = f"{self.path}/" if self.path else ""
+        keys = [base + key for key in chunk_keys(self.meta.keys, self.counts, numbers)]
+        if isinstance(self.store, DirectoryStore) and self.most is not None and self.most <= SMALL_FILES:
+            return self.store.get_many(keys, self.most, (self.most - SLACK) // 16 + 256)
+        return [self.store.get(key, self.most) for key in keys]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

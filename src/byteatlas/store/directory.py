@@ -17,6 +17,7 @@ from byteatlas.types import Buffer
 
 _OPEN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = _OPEN | getattr(os, "O_DIRECTORY", 0)
 MOST_FOLDERS = 1 << 16
 """Folders remembered as lying in the store."""
 TEMPORARY = ".byteatlas-part-"
@@ -71,6 +72,54 @@ class DirectoryStore:
         finally:
             os.close(fd)
         return data
+
+    def get_many(self, keys: Sequence[str], most: int | None = None, guess: int = 4096) -> list[Buffer | None]:
+        """Many values, in order. Keys of one folder that follow each other cost three system calls each.
+
+        ``guess``: bytes that most values do not exceed.
+        """
+        found: list[Buffer | None] = []
+        folder, fd = None, -1
+        try:
+            for key in keys:
+                here, _, name = key.rpartition("/")
+                if here != folder:
+                    if fd >= 0:
+                        os.close(fd)
+                        fd = -1
+                    folder, fd = here, self._open_folder(f"{here}/x" if here else "x")
+                found.append(None if fd < 0 else self._read_small(fd, name, key, most, guess))
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        return found
+
+    def _open_folder(self, key: str) -> int:
+        """A descriptor of the folder that holds a key; -1 when there is none."""
+        path = self._path(key).rpartition("/")[0]
+        try:
+            return os.open(path, _FOLDER)
+        except (FileNotFoundError, NotADirectoryError):
+            return -1
+        except OSError as error:
+            raise FetchFailed(path, str(error.strerror or error)) from error
+
+    def _read_small(self, folder: int, name: str, key: str, most: int | None, guess: int) -> Buffer | None:
+        try:
+            fd = os.open(name, _OPEN | _NOFOLLOW, dir_fd=folder)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return self.get(key, most)  # a link, or something that `get` has the right error for
+        try:
+            data = os.read(fd, guess + 1)
+            if len(data) <= guess:
+                return data
+        except IsADirectoryError:
+            return None
+        finally:
+            os.close(fd)
+        return self.get(key, most)
 
     def source(self, key: str) -> Source | None:
         path = self._path(key)
