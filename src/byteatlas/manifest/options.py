@@ -60,7 +60,7 @@ class WriteOptions:
     sources: bool = True
     templates: bool = False
     consolidated: bool = False
-    block: int = 1 << 14
+    block: int = 1 << 13
     base: str | None = None
 
     def shown(self, url: str) -> str:
