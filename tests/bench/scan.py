@@ -1,0 +1,152 @@
+"""Scanning local HDF5 files: 200,000 chunks under each of the four big indexes, and a typical netCDF-4 file.
+
+Every measurement is a child process of its own that does the job once; what counts is CPU seconds from after the
+imports to the end, the median of the rounds, everybody in turn. kerchunk makes its dict, VirtualiZarr its manifest arrays,
+hidefix its index (it reads no attributes and makes no metadata).
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import h5py
+import numpy as np
+from tests.bench.report import Row
+
+INDEXES = ("v1 B-tree", "fixed array", "extensible array", "v2 B-tree")
+
+CHILD = """
+import sys, time, json
+job, paths = sys.argv[1], sys.argv[2:]
+if job == "byteatlas":
+    import byteatlas as ba
+    from byteatlas.scan.plugins import installed
+    installed(), ba.scan, ba.VirtualArray
+    def run(path):
+        found = ba.scan(path)
+        arrays = [node for _, node in found.walk() if isinstance(node, ba.VirtualArray)]
+        return sum(len(a.manifest.load().offset) for a in arrays)
+elif job == "kerchunk":
+    from kerchunk.hdf import SingleHdf5ToZarr
+    def run(path):
+        refs = SingleHdf5ToZarr(path, inline_threshold=0).translate()["refs"]
+        return sum(isinstance(r, list) for r in refs.values())
+elif job == "VirtualiZarr":
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr.parsers import HDFParser
+    import numpy as np
+    registry = ObjectStoreRegistry({"file://": LocalStore()})
+    parser = HDFParser()
+    def run(path):
+        def count(group):
+            own = sum(int(np.prod(a.manifest.shape_chunk_grid)) for a in group.arrays.values())
+            return own + sum(map(count, group.groups.values()))
+        return count(parser("file://" + path, registry)._group)
+elif job == "hidefix":
+    from hidefix import Index
+    def run(path):
+        return len(Index(path).datasets())
+begin = time.process_time()
+counts = [run(path) for path in paths]
+print(json.dumps([time.process_time() - begin, counts]))
+"""
+
+
+def child(job: str, paths: list[Path]) -> tuple[float, list[int]]:
+    """CPU seconds of one fresh process, and what it found in each file."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CHILD, job, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{job}: {done.stderr.strip().splitlines()[-1:]}")
+    seconds, counts = json.loads(done.stdout)
+    return seconds, counts
+
+
+def measure(job: str, paths: list[Path], rounds: int, per: int) -> list[Row]:
+    """Everybody in turn, several rounds; the median per file."""
+    peers = ("byteatlas", "hidefix", "VirtualiZarr", "kerchunk")
+    seconds: dict[str, list[float]] = {peer: [] for peer in peers}
+    for _ in range(rounds):
+        for peer in peers:
+            if not seconds[peer] or not np.isnan(seconds[peer][-1]):
+                try:
+                    found, _ = child(peer, paths)
+                except RuntimeError as error:
+                    print(f"  {job}: {error}", file=sys.stderr)
+                    found = float("nan")
+                seconds[peer].append(found / len(paths))
+    base = statistics.median(seconds["byteatlas"])
+    return [Row(job, f"{p} (CPU)", statistics.median(s), base, per=per) for p, s in seconds.items()]
+
+
+def big(folder: Path, index: str, chunks: int) -> Path:
+    """One dataset of ``chunks`` chunks of some 650 bytes, deflate and shuffle, under one kind of index."""
+    path = folder / f"scan_{index.replace(' ', '_')}_{chunks}.h5"
+    if path.exists():
+        return path
+    side = 250
+    rows = chunks // side
+    old = index == "v1 B-tree"
+    most = {"extensible array": (None, side * 256), "v2 B-tree": (None, None)}.get(index)
+    values = np.random.default_rng(1).normal(280, 10, 256).astype("f4").round(1)
+    shuffled = values.view("u1").reshape(-1, 4).T.tobytes()
+    data = zlib.compress(shuffled, 4)
+    with h5py.File(path, "w", libver=("earliest", "v108") if old else ("v110", "v110")) as file:
+        made = file.create_dataset(
+            "data", (rows, side * 256), "f4", chunks=(1, 256), maxshape=most, compression="gzip", shuffle=True
+        )
+        for row in range(rows):
+            for column in range(side):
+                made.id.write_direct_chunk((row, column * 256), data)
+    return path
+
+
+def typical(folder: Path, files: int) -> list[Path]:
+    """netCDF-4 files of 24 variables, some 3,350 chunks and 160 attributes."""
+    import netCDF4
+
+    paths = []
+    for k in range(files):
+        path = folder / f"typical_{k}.nc"
+        paths.append(path)
+        if path.exists():
+            continue
+        rng = np.random.default_rng(k)
+        with netCDF4.Dataset(path, "w") as file:
+            file.setncatts({f"global_{i}": f"some text of a usual length {i}" for i in range(14)})
+            for name, n in (("time", None), ("lat", 64), ("lon", 128)):
+                file.createDimension(name, n)
+            for name in ("time", "lat", "lon"):
+                file.createVariable(name, "f8", (name,)).setncatts({"units": name, "axis": name[0].upper()})
+            file["lat"][:], file["lon"][:] = np.linspace(-90, 90, 64), np.arange(128) * 2.8
+            file["time"][:] = np.arange(159)
+            for i in range(21):
+                made = file.createVariable(
+                    f"var{i:02d}", "f4", ("time", "lat", "lon"), zlib=True, complevel=1, shuffle=True,
+                    chunksizes=(1, 64, 128),
+                )  # fmt: skip
+                made.setncatts({f"attribute_{j}": f"text {i} {j}" for j in range(4)})
+                made.setncatts({"units": "K", "long_name": f"variable {i}", "valid_min": np.float32(i)})
+                made[:] = rng.normal(280, 5, (1, 64, 128)).astype("f4").round(0).repeat(159, 0)
+    return paths
+
+
+def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
+    """``scan_chunks`` (200,000), ``scan_files`` (10) and ``rounds`` (3) can be chosen."""
+    chunks, files, rounds = scale.get("scan_chunks", 200_000), scale.get("scan_files", 10), scale.get("rounds", 3)
+    rows = []
+    for index in INDEXES:
+        rows += measure(f"scan {chunks:,} chunks, {index}", [big(folder, index, chunks)], rounds, chunks)
+    rows += measure("scan a netCDF-4 file, 24 variables, 3,342 chunks", typical(folder, files), rounds, 0)
+    return rows
