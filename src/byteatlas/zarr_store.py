@@ -29,7 +29,7 @@ except ImportError as error:
 _Pending = list[tuple[Ask, "asyncio.Future[Buffer | None]"]]
 
 
-class ReferenceZarrStore(Store):
+class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it may be absent when types are checked
     """The keys of a virtual tree for zarr-python 3; read-only.
 
     >>> import zarr

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def large(folder: Path, mib: int, rounds: int) -> list[Row]:
     assert isinstance(node, VirtualArray)
     refs = folder / f"szlib{mib}.json"
     ba.write(group, str(refs))
-    ours = ba.open(str(refs))["data"]  # type: ignore[index]
+    ours = ba.open(str(refs))["data"]
     assert isinstance(ours, Array)
     out = np.empty(ours.shape, ours.dtype)
     out[...] = 0
@@ -162,13 +163,13 @@ def tiny(folder: Path, count: int, rounds: int) -> list[Row]:
         group = ba.scan(str(path))
         node = group["data"]
         assert isinstance(node, VirtualArray)
-        ours = ba.open(group)["data"]  # type: ignore[index]
+        ours = ba.open(group)["data"]
         assert isinstance(ours, Array)
         store = native_store(folder, f"tiny_{name}{count}", node)
         native = ba.open(str(store))
         timed: dict[str, Timed] = {
-            "byteatlas": lambda ours=ours: ours[...],
-            "byteatlas, native store": lambda native=native: native[...],
+            "byteatlas": partial(ours.__getitem__, ...),
+            "byteatlas, native store": partial(native.__getitem__, ...),
         }
         timed.update(_h5py_reader(path, np.empty(count * 64, "i4")))
         timed.update(_tensorstore(store, name))

@@ -10,7 +10,6 @@ import pytest
 from tests.array_support import ZLIB, opener, virtual
 
 from byteatlas.array import Array, Group, open_node, open_store
-from byteatlas.array import copy as copy_module
 from byteatlas.array.copy import JOURNAL, CopyOptions, copy, region_shape
 from byteatlas.array.create import array_meta
 from byteatlas.array.write import WriteOptions, consolidate, create_array, create_group, open_writable
@@ -128,7 +127,7 @@ def test_consolidated_metadata_is_used_and_dropped_when_it_would_lie(zarr_format
     assert [p for p, _ in alone.walk()] == ["g", "g/a"]
     assert alone.attrs == {"title": "x"}
     made.resize((6,))
-    assert open_store(store)["g/a"].shape == (6,)  # type: ignore[index,union-attr]
+    assert open_store(store)["g/a"].shape == (6,)
     with pytest.raises(NotFound):
         open_store(store, consolidated=True)
 
@@ -244,7 +243,7 @@ def test_a_copy_does_not_mix_with_another() -> None:
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = _source()
     largest = 0
-    inner = copy_module.Array.read
+    inner = Array.read
 
     def read(self: Array, selection: Any = ..., out: Any = None) -> Any:
         nonlocal largest
@@ -252,7 +251,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         largest = max(largest, got.nbytes)
         return got
 
-    monkeypatch.setattr(copy_module.Array, "read", read)
+    monkeypatch.setattr(Array, "read", read)
     copy(source, MemoryStore(), CopyOptions(chunks=(10, 10), memory=2500))
     assert largest <= 2500
 

@@ -76,7 +76,8 @@ def test_one_failure_does_not_take_its_neighbours_down() -> None:
 
     async def both() -> list[Any]:
         keys = [k async for k in store.list_prefix("g/x/c/")]
-        return await asyncio.gather(*(store.get(k, default_buffer_prototype()) for k in keys), return_exceptions=True)
+        jobs = [store.get(k, default_buffer_prototype()) for k in keys]
+        return list(await asyncio.gather(*jobs, return_exceptions=True))
 
     found = asyncio.run(both())
     assert sum(isinstance(f, FetchFailed) for f in found) == 1

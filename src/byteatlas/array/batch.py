@@ -45,7 +45,7 @@ class BlockView:
             found &= (piece >= lo) & (piece < lo + n)
         return found
 
-    def put(self, pieces: tuple[Ints, ...], values: NDArray[Any]) -> None:
+    def put(self, pieces: tuple[Ints, ...], values: Any) -> None:
         """Assign chunks; ``values`` has shape (chunks, chunk shape...)."""
         self.blocks[tuple(p - lo for p, lo in zip(pieces, self.first, strict=True))] = values
 

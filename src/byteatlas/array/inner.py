@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from byteatlas.array.locate import Locator
 from byteatlas.array.options import ReadOptions
@@ -40,7 +41,7 @@ def unsharded(meta: ArrayMeta, locator: Locator, pipelines: ChunkPipelines, opti
             meta.shape,
             found.grid,
             layout.chunk_shape,
-            lambda number, shards=shards: shards.at(0, number),
+            partial(shards.at, 0),
             options,
         )
         outermost = found.chunk_shape or layout.chunk_shape

@@ -83,7 +83,8 @@ class AxisPlan:
         """The pieces that select their chunk's whole extent."""
         if self.take is not None:
             return np.zeros(len(self.chunk), bool)
-        return (self.start == 0) & (self.count == self.extent) & ((self.step == 1) | (self.extent == 1))
+        found: NDArray[np.bool_] = (self.start == 0) & (self.count == self.extent)
+        return found if self.step == 1 else found & (self.extent == 1)
 
 
 def plan_axis(selection: AxisSelection, length: int, grid: ChunkGrid, axis: int) -> AxisPlan:

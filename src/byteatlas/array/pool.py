@@ -32,7 +32,7 @@ class Scratch:
         """A buffer for fetched bytes; overwritten by the next call."""
         if len(self._block) < nbytes:
             self._block = np.empty(nbytes, np.uint8)
-        return memoryview(self._block)[:nbytes]
+        return self._block.data[:nbytes]
 
     def array(self, shape: Shape, dtype: np.dtype[Any]) -> NDArray[Any]:
         """An uninitialised array; overwritten by the next call. Raises `Unsupported` when it is absurdly large."""

@@ -91,8 +91,8 @@ def parts_of(
         here = tuple(n for _, n in segments)
         offset = first + sum(k * s for (k, _), s in zip(segments, stride, strict=True))
         length = sum((n - 1) * s for n, s in zip(here, stride, strict=True)) + dtype.itemsize
-        where = tuple(slice(k, k + n) for k, n in segments)
-        yield Part(offset, length, here, tuple(stride), target[(*where, ...)])
+        where: tuple[Any, ...] = (*(slice(k, k + n) for k, n in segments), ...)
+        yield Part(offset, length, here, tuple(stride), target[where])
 
 
 class PartSink:
@@ -121,4 +121,4 @@ class PartSink:
         dense = strides_of(part.shape, self._dtype.itemsize, "C")
         if any(n > 1 and a != b for n, a, b in zip(part.shape, part.strides, dense, strict=True)):
             return None
-        return memoryview(part.target.reshape(-1).view(np.uint8))
+        return part.target.reshape(-1).view(np.uint8).data

@@ -311,7 +311,7 @@ class PlanSink:
         view = self._target[(*where, ...)]
         if raw.dtype != view.dtype or view.dtype.hasobject or not _fits(view, self.pipeline(item)):
             return None
-        return memoryview(view.reshape(-1).view(np.uint8))
+        return view.reshape(-1).view(np.uint8).data
 
 
 def _fits(view: NDArray[Any], pipeline: Pipeline) -> bool:
