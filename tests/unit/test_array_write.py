@@ -127,7 +127,7 @@ def test_consolidated_metadata_is_used_and_dropped_when_it_would_lie(zarr_format
     assert [p for p, _ in alone.walk()] == ["g", "g/a"]
     assert alone.attrs == {"title": "x"}
     made.resize((6,))
-    assert open_store(store)["g/a"].shape == (6,)
+    assert open_store(store)["g/a"].shape == (6,)  # type: ignore[union-attr]
     with pytest.raises(NotFound):
         open_store(store, consolidated=True)
 
