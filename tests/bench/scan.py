@@ -1,8 +1,8 @@
 """Scanning local HDF5 files: 200,000 chunks under each of the four big indexes, and a typical netCDF-4 file.
 
 Every measurement is a child process of its own that does the job once; what counts is CPU seconds from after the
-imports to the end, the median of the rounds, everybody in turn. kerchunk makes its dict, VirtualiZarr its manifest arrays,
-hidefix its index (it reads no attributes and makes no metadata).
+imports to the end, the median of the rounds, everybody in turn. kerchunk makes its dict, VirtualiZarr its manifest
+arrays, hidefix its index (it reads no attributes and makes no metadata).
 """
 
 from __future__ import annotations
