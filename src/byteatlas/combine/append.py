@@ -14,7 +14,7 @@ from byteatlas.combine.ops import select
 from byteatlas.combine.plan import Prepared, prepare
 from byteatlas.combine.values import read_all
 from byteatlas.errors import BadRequest, Conflict, NotFound
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.manifest.model import INLINE, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import boundaries
 
 
@@ -124,7 +124,7 @@ def already_there(existing: VirtualGroup, item: Input, dim: str, run: tuple[int,
         old = find(existing, path)
         if old is None:
             return False
-        if len(old.manifest.load().source if old.meta.ndim == 1 else ()) == 1 and not old.manifest.sources:
+        if in_the_map(old):
             continue  # rewritten into the map: its values were compared, or follow from those
         borders = boundaries(old.meta.shape[0], old.meta.grid, 0)
         first, last = np.searchsorted(borders, (start, stop)).tolist()
@@ -144,6 +144,12 @@ def already_there(existing: VirtualGroup, item: Input, dim: str, run: tuple[int,
         if bool((there.length != here.length)[stored].any()):
             return False
     return True
+
+
+def in_the_map(array: VirtualArray) -> bool:
+    """Whether an array is one chunk that is in the map itself."""
+    one = all(n == 1 for n in array.manifest.grid_shape)
+    return one and bool(array.manifest.rows(np.zeros(1, np.int64)).source[0] == INLINE)
 
 
 def find(group: VirtualGroup, path: str) -> VirtualArray | None:
