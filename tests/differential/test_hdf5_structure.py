@@ -14,6 +14,7 @@ from fixtures.hdf5.make_structure import VERSIONS, WRITERS
 
 from byteatlas import api
 from byteatlas.array.array import Array
+from byteatlas.array.group import Group
 from byteatlas.manifest.model import MISSING, VirtualArray, VirtualGroup
 from byteatlas.meta.model import RegularGrid
 from byteatlas.scan.contract import ScanOptions
@@ -35,12 +36,24 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     return get
 
 
+def opened(virtual: VirtualGroup) -> Group:
+    root = api.open(virtual)
+    assert isinstance(root, Group)
+    return root
+
+
+def array(virtual: VirtualGroup, name: str) -> Array:
+    node = opened(virtual)[name]
+    assert isinstance(node, Array)
+    return node
+
+
 def compare(path: Path, refused: dict[str, str]) -> VirtualGroup:
     """Every array reads as h5py reads the dataset of that path, the refused ones are refused for this reason."""
     virtual = api.scan(str(path), on_refusal="ignore")
     assert {i.path: i.reason for i in virtual.report if i.status == "refused"} == refused
     with h5py.File(path) as file:
-        for where, node in api.open(virtual).walk():
+        for where, node in opened(virtual).walk():
             if isinstance(node, Array):
                 np.testing.assert_array_equal(node[...], file[where][...], err_msg=where)
     return virtual
@@ -124,7 +137,9 @@ def test_eight_threads_see_what_one_sees(make: Make) -> None:
 
 def _summary(path: str) -> Any:
     virtual = api.scan(path, on_refusal="ignore")
-    arrays = [(p, a.meta.shape, a.manifest.load().offset.tolist()) for p, a in virtual.walk() if hasattr(a, "manifest")]
+    arrays = [
+        (p, a.meta.shape, a.manifest.load().offset.tolist()) for p, a in virtual.walk() if isinstance(a, VirtualArray)
+    ]
     return arrays, virtual.report
 
 
@@ -136,7 +151,7 @@ def test_large_contiguous_data_become_chunks(tmp_path: Path) -> None:
     virtual = api.scan(str(path), options=ScanOptions(target_chunk=100_000))
     grid = virtual.arrays["d"].meta.grid
     assert grid == RegularGrid((4, 50, 40))
-    np.testing.assert_array_equal(api.open(virtual)["d"][5:20, 3], values[5:20, 3])
+    np.testing.assert_array_equal(array(virtual, "d")[5:20, 3], values[5:20, 3])
 
 
 def test_external_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +164,5 @@ def test_external_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     (tmp_path / "short_0.bin").write_bytes(b"123")
     virtual = api.scan("main.h5", on_refusal="ignore")
     assert [(i.path, i.reason) for i in virtual.report if i.status == "refused"] == [("short", "external-storage")]
-    root = api.open(virtual)
     for name in ("rows", "even", "torn"):
-        np.testing.assert_array_equal(root[name][...], values, err_msg=name)
+        np.testing.assert_array_equal(array(virtual, name)[...], values, err_msg=name)

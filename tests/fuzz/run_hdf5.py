@@ -29,6 +29,7 @@ import numpy as np
 
 from byteatlas import api
 from byteatlas.array.array import Array
+from byteatlas.array.group import Group
 from byteatlas.errors import ByteatlasError
 
 LIMIT_BYTES = 100_000
@@ -96,7 +97,7 @@ def examine(path: str) -> dict[str, Any]:
         return found | {"outcome": "refused", "why": str(error)[:200]}
     values: dict[str, np.ndarray] = {}
     found["refused"] = sum(i.status == "refused" for i in virtual.report)
-    for where, node in root.walk():
+    for where, node in root.walk() if isinstance(root, Group) else ():
         if isinstance(node, Array) and node.nbytes is not None and node.nbytes < MEMORY // 8:
             try:
                 values[where] = np.asarray(node[...])
@@ -122,7 +123,8 @@ def judge(path: str, found: dict[str, Any]) -> dict[str, Any]:
                     found["same"] += ours.shape == dataset.shape
                     continue
             except Exception as error:
-                found["lenient"].append(f"{where}: {type(error).__name__}: {error}"[:200])
+                if "conversion path" not in str(error):  # opaque types that h5py cannot read from sound files either
+                    found["lenient"].append(f"{where}: {type(error).__name__}: {error}"[:200])
                 continue
             if theirs is not None and equal(ours, np.asarray(theirs)):
                 found["same"] += 1

@@ -7,8 +7,8 @@ told apart here; following them is the scan's business.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from byteatlas.errors import CorruptFile
@@ -150,36 +150,57 @@ def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Lin
         raise CorruptFile(form.base, "an old-style group without a B-tree or heap")
     nodes, names = yield from both(_symbol_nodes(form, tree), _local_heap(form, heap))
     size = 8 + 2 * form.leaf_k * (2 * form.offsets + 24)
-    blocks = yield [form.block(address, size) for address in nodes]
+    blocks = yield [form.block(address, size) for address, _ in nodes]
     found: list[Link] = []
-    for address, block in zip(nodes, blocks, strict=True):
-        found += _symbols(form, address, bytes(block), names)
+    last = b""
+    for (address, bounds), block in zip(nodes, blocks, strict=True):
+        raw, links = _symbols(form, address, bytes(block), names)
+        _check_names(
+            form, address, raw, last, [(heap_text(names, low), heap_text(names, high)) for low, high in bounds]
+        )
+        last = raw[-1] if raw else last
+        found += links
     return found
 
 
-def _symbol_nodes(form: Form, address: int) -> Parse[list[int]]:
+def _check_names(form: Form, address: int, found: list[bytes], last: bytes, bounds: list[tuple[bytes, bytes]]) -> None:
+    """The library searches by name: names that are out of order, or outside of their node's keys, it would not find."""
+    if not found:
+        return
+    sound = all(a < b for a, b in pairwise(found)) and (found[0] > last or not last)
+    if not sound or not all(low < found[0] and found[-1] <= high for low, high in bounds):
+        raise CorruptFile(form.base + address, "the names of a group are out of order")
+
+
+Bounds: TypeAlias = tuple[tuple[int, int], ...]
+"""Keys on the way to a leaf, as offsets in the local heap: names are behind the first, up to the second of each."""
+
+
+def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
     """The leaves of an old group's B-tree, in the order of their names."""
     entry = form.lengths + form.offsets
     size = 8 + 2 * form.offsets + 2 * form.group_k * entry + form.lengths
-    level, seen, depth = [address], {address}, -1
+    level: list[tuple[int, Bounds]] = [(address, ())]
+    seen, depth = {address}, -1
     for _ in range(MOST_LEVELS):
-        blocks = yield [form.block(at, size) for at in level]
-        below: list[int] = []
-        for at, block in zip(level, blocks, strict=True):
+        blocks = yield [form.block(at, size) for at, _ in level]
+        below: list[tuple[int, Bounds]] = []
+        for (at, bounds), block in zip(level, blocks, strict=True):
             cursor = Cursor(form, block)
             if cursor.take(5) != b"TREE\0":
                 raise CorruptFile(form.base + at, "no B-tree node of a group")
             height, used = cursor.u8(), cursor.u16()
             if used > 2 * form.group_k or (depth >= 0 and height != depth):
                 raise CorruptFile(form.base + at, "a B-tree node of a group with impossible fields")
-            cursor.skip(2 * form.offsets + form.lengths)
+            cursor.skip(2 * form.offsets)
+            low = cursor.length()
             for _ in range(used):
-                child = cursor.address()
-                cursor.skip(form.lengths)
+                child, high = cursor.address(), cursor.length()
                 if child is None or child in seen or len(seen) > MOST_NODES:
                     raise CorruptFile(form.base + at, "a group's B-tree runs in a circle")
                 seen.add(child)
-                below.append(child)
+                below.append((child, (*bounds, (low, high))))
+                low = high
             here = height
         if here == 0:
             return below
@@ -224,25 +245,29 @@ def _check_free(form: Form, names: bytes, at: int) -> None:
 read_local_heap = _local_heap
 
 
-def _symbols(form: Form, address: int, data: bytes, names: bytes) -> Iterable[Link]:
+def _symbols(form: Form, address: int, data: bytes, names: bytes) -> tuple[list[bytes], list[Link]]:
+    """The entries of a symbol table node: their names as stored, and as links."""
     if data[:5] != b"SNOD\x01":
         raise CorruptFile(form.base + address, "no symbol table node")
     count = int.from_bytes(data[6:8], "little")
-    entry = 2 * form.offsets + 24
+    width = form.offsets
+    entry = 2 * width + 24
     if count > 2 * form.leaf_k or 8 + count * entry > len(data):
         raise CorruptFile(form.base + address, "a symbol table node with too many entries")
-    width = form.offsets
+    raw: list[bytes] = []
+    links: list[Link] = []
     for at in range(8, 8 + count * entry, entry):
-        place = int.from_bytes(data[at : at + width], "little")
         target = int.from_bytes(data[at + width : at + 2 * width], "little")
-        name = _text(heap_text(names, place))
+        raw.append(heap_text(names, int.from_bytes(data[at : at + width], "little")))
+        name = _text(raw[-1])
         cache, value = struct.unpack_from("<I4xI", data, at + 2 * width)
         if cache == _CACHED_SOFT:
-            yield Link(name, Soft(_text(heap_text(names, value))))
-        elif target == form.undefined:
-            raise CorruptFile(form.base + address, f"link {name!r} has no address")
+            links.append(Link(name, Soft(_text(heap_text(names, value)))))
+        elif cache > _CACHED_SOFT or target == form.undefined:
+            raise CorruptFile(form.base + address, f"link {name!r} has no address, or is of unknown kind {cache}")
         else:
-            yield Link(name, Hard(target))
+            links.append(Link(name, Hard(target)))
+    return raw, links
 
 
 def heap_text(names: bytes, at: int) -> bytes:

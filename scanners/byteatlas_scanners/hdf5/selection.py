@@ -19,25 +19,25 @@ MOST_BLOCKS = 1 << 16
 
 
 class Slab(NamedTuple):
-    """A regular selection along one axis: ``count`` blocks of ``block`` elements, ``stride`` apart.
+    """A regular selection along one axis: ``times`` blocks of ``block`` elements, ``stride`` apart.
 
-    ``count`` or ``block`` None = unlimited.
+    ``times`` or ``block`` None = unlimited.
     """
 
     start: int
     stride: int
-    count: int | None
+    times: int | None
     block: int | None
 
     @property
     def unlimited(self) -> bool:
-        return self.count is None or self.block is None
+        return self.times is None or self.block is None
 
     def within(self, length: int) -> NDArray[np.int64]:
         """The selected indices below ``length``."""
         if self.block is None:
             return np.arange(self.start, max(length, self.start), dtype=np.int64)
-        blocks = max(0, -(-(length - self.start) // self.stride)) if self.count is None else self.count
+        blocks = max(0, -(-(length - self.start) // self.stride)) if self.times is None else self.times
         firsts = self.start + self.stride * np.arange(blocks, dtype=np.int64)
         found: NDArray[np.int64] = (firsts[:, None] + np.arange(self.block, dtype=np.int64)).reshape(-1)
         return found[found < length]
@@ -95,7 +95,7 @@ def _hyperslab(cursor: Cursor, version: int) -> Selection:
     for _ in range(rank):
         start, stride, count, block = [cursor.uint(width) for _ in range(4)]
         slab = Slab(start, stride, None if count == unlimited else count, None if block == unlimited else block)
-        if not stride or slab.count == 0 or slab.block == 0 or ((slab.block or 0) > stride and slab.count != 1):
+        if not stride or slab.times == 0 or slab.block == 0 or ((slab.block or 0) > stride and slab.times != 1):
             raise CorruptFile(cursor.at, f"a hyperslab {slab}")
         slabs.append(slab)
     return (tuple(slabs),)

@@ -135,8 +135,8 @@ def _bounded(selection: Selection) -> Iterable[tuple[int, int]]:
     """Along each limited axis, the end of a selection."""
     for slabs in selection or ():
         for axis, slab in enumerate(slabs):
-            if slab.count is not None and slab.block is not None:
-                yield axis, slab.start + (slab.count - 1) * slab.stride + slab.block
+            if slab.times is not None and slab.block is not None:
+                yield axis, slab.start + (slab.times - 1) * slab.stride + slab.block
 
 
 def _unlimited_axis(selection: Selection) -> int | None:
@@ -195,7 +195,7 @@ def _numbered_boxes(mapping: Mapping, shape: tuple[int, ...], find: Find) -> lis
     number = 0
     while (source := find(*mapping.named(number))) is not None:
         _bounded_blocks(number)
-        here = slab._replace(start=slab.start + number * slab.stride, count=1)
+        here = slab._replace(start=slab.start + number * slab.stride, times=1)
         slabs = (*mapping.virtual[0][:axis], here, *mapping.virtual[0][axis + 1 :])
         found += _pair(source, _runs((slabs,), shape, None, None), _runs(mapping.source, source.meta.shape, None, None))
         number += 1
@@ -225,7 +225,7 @@ def _runs(selection: Selection, shape: tuple[int, ...], axis: int | None, room: 
                 indices = slab.first(room)
             else:
                 indices = slab.within(length)
-                wanted = (slab.count or 0) * (slab.block or 0)
+                wanted = (slab.times or 0) * (slab.block or 0)
                 if not slab.unlimited and len(indices) != wanted:
                     raise Unsupported(Reason.VIRTUAL_DATASET, "a selection outside of its dataset")
             parts.append(_stretches(indices))
@@ -430,13 +430,13 @@ def _paint(canvas: _Canvas, box: Box, itemsize: int) -> None:
     for axis in range(rank):
         where += _along(cells[axis], axis, rank) * math.prod(canvas.grid[axis + 1 :])
     for there, step in enumerate(chunk):
-        axis = back.get(there)
+        on = back.get(there)
         position: NDArray[np.int64]
-        if axis is None:
+        if on is None:
             position = np.array([box.origin[there]], np.int64).reshape((1,) * rank)
         else:
-            begins = canvas.edges[axis][cells[axis]] - box.at[axis] + box.origin[there]
-            position = _along(begins, axis, rank)
+            begins = canvas.edges[on][cells[on]] - box.at[on] + box.origin[there]
+            position = _along(begins, on, rank)
         number += position // step * math.prod(grid[there + 1 :])
         inside += position % step * math.prod(chunk[there + 1 :])
     flat, chunks, before = where.reshape(-1), number.reshape(-1), inside.reshape(-1)

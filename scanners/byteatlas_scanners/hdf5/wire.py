@@ -66,7 +66,7 @@ class Form:
             raise CorruptFile(address + self.base, "an address outside of the file")
         return ByteRange(address + self.base, min(length, self.size - address))
 
-    def offset_dtype(self) -> np.dtype[np.unsignedinteger]:  # type: ignore[type-arg]
+    def offset_dtype(self) -> np.dtype[np.unsignedinteger]:
         return np.dtype(f"<u{self.offsets}")
 
 
