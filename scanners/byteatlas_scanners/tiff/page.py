@@ -18,6 +18,8 @@ UINT, INT, FLOAT, VOID, COMPLEX_INT, COMPLEX = 1, 2, 3, 4, 5, 6
 NONE, OLD_JPEG, JPEG, PACKBITS = 1, 6, 7, 32773
 MINISWHITE, MINISBLACK, RGB, PALETTE, MASK, SEPARATED, YCBCR = 0, 1, 2, 3, 4, 5, 6
 MAX_SAMPLES = 65535
+LARGE_TILE = 64 << 20
+"""Bytes of a tile that may be larger than its image; beyond them its size is not believed."""
 REDUCED, MASK_BIT = 1, 4
 """Bits of NewSubfileType."""
 
@@ -154,6 +156,10 @@ def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
         extra_samples=0 if extra is None else len(extra),
         jfif=seen is not None and seen.jfif,
     )
+    chunk_bytes = page.chunk_height * page.row_bytes
+    if tiled and chunk_bytes > LARGE_TILE and chunk_bytes > 4 * page.height * -(-width * samples * bits // 8):
+        why = f"tiles of {chunk_width} x {chunk_height} pixels in an image of {width} x {height}"
+        raise Unsupported(Reason.TOO_LARGE, why, ifd.name)
     page = _with_counts(page, size)
     return _whole_stream(page, seen, size) if page.compression == OLD_JPEG else page
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -24,21 +25,23 @@ from byteatlas.codecs.tiff_bytes import FAULTS, Configuration, as_bytes, decode_
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import Shape
 
+MOST_IMAGE = 1 << 31
+"""Bytes of an image that are inflated to be checked."""
 MOST_SURPLUS = 1 << 26
 """Bytes of surplus rows that a strip may decode to and be cut."""
 
 
 def image_shapes(shape: Shape) -> list[Shape]:
-    """The shapes that a decoder may give for a chunk: without leading or trailing axes of length 1.
+    """The shapes that a decoder may give for a chunk: rows, columns, and samples where there are several.
+
+    Leading axes of length 1 are those of a plane or a stack, or one row.
 
     >>> image_shapes((1, 16, 16))
-    [(1, 16, 16), (16, 16), (1, 16, 16, 1), (16, 16, 1)]
+    [(16, 16), (1, 16, 16)]
     """
-    found = [shape]
-    while len(found[-1]) > 2 and found[-1][0] == 1:
-        found.append(found[-1][1:])
-    found += [s[:-1] for s in found if len(s) > 2 and s[-1] == 1]
-    return list(dict.fromkeys(found + [(*s, 1) for s in found if len(s) == 2 or s[0] == 1]))
+    found = [shape[k:] for k in range(len(shape) - 1) if set(shape[:k]) <= {1}]
+    images = [s[:-1] if s[-1] == 1 and len(s) == 3 else s for s in found if len(s) in (2, 3)]
+    return list(dict.fromkeys(images[::-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class Image:
         if self.measure is None:
             return shapes
         size = self.measure(data)
-        return [s for s in shapes if (*s, 1)[:3] == size or (len(s) == 3 and s == size)]
+        return [s for s in shapes if (*s, 1)[:3] == size]
 
     def _surplus(self, data: bytes | memoryview, dtype: np.dtype[Any], shapes: list[Shape]) -> NDArray[Any] | None:
         """The first rows of an image that has more of them, but the same width and samples."""
@@ -192,8 +195,58 @@ def make_jpegxr(configuration: Configuration) -> Image:
     return Image("jpegxr", lambda data, out=None: imagecodecs.jpegxr_decode(data, fp2int=to_int, out=out))
 
 
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PNG_SAMPLES: Mapping[int, int] = {0: 1, 2: 3, 4: 2, 6: 4}
+"""Samples per pixel by colour type (PNG third edition, 11.2.1); palettes are not used inside of TIFF."""
+
+
+def png_size(data: bytes | memoryview) -> tuple[int, int, int]:
+    """Rows, columns and samples of a sound PNG stream. Raises `CorruptChunk`.
+
+    Everything is checked here, checksums and the size of the compressed data too: after an error inside of libpng the
+    process may crash.
+    """
+    view = memoryview(data)
+    if len(view) < 33 or bytes(view[:8]) != PNG_SIGNATURE or bytes(view[12:16]) != b"IHDR":
+        raise CorruptChunk("png: not a PNG stream")
+    columns, rows, bits, colour, _, _, interlaced = struct.unpack_from(">IIBBBBB", view, 16)
+    if colour not in PNG_SAMPLES or bits not in (8, 16) or interlaced:
+        raise CorruptChunk(f"png: colour type {colour} of {bits} bits, interlaced {interlaced}")
+    samples = PNG_SAMPLES[colour]
+    row = 1 + columns * samples * bits // 8
+    if rows * row > MOST_IMAGE:
+        raise CorruptChunk(f"png: an image of {columns} x {rows} pixels")
+    inflate = zlib.decompressobj()
+    raw = bytearray()
+    for kind, body in _png_chunks(view):
+        if kind == b"IDAT":
+            try:
+                raw += inflate.decompress(body, max(1, rows * row - len(raw) + 1))
+            except zlib.error as error:
+                raise CorruptChunk(f"png: {error}") from error
+    if len(raw) != rows * row or not inflate.eof or max(raw[::row]) > 4:
+        raise CorruptChunk(f"png: {len(raw)} bytes of pixels where {rows * row} are expected")
+    return rows, columns, samples
+
+
+def _png_chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:
+    at, kind = 8, b""
+    while kind != b"IEND":
+        if at + 12 > len(view):
+            raise CorruptChunk("png: the stream is cut off")
+        (length,) = struct.unpack_from(">I", view, at)
+        kind, body = bytes(view[at + 4 : at + 8]), view[at + 8 : at + 8 + length]
+        end = at + 8 + length
+        if end + 4 > len(view) or zlib.crc32(view[at + 4 : end]) != struct.unpack_from(">I", view, end)[0]:
+            raise CorruptChunk("png: bad checksum")
+        if kind not in (b"IHDR", b"IDAT", b"IEND") and not kind[0] & 0x20:
+            raise CorruptChunk(f"png: chunk {kind!r}")
+        yield kind, body
+        at = end + 4
+
+
 def make_png(configuration: Configuration) -> Image:
-    return Image("png", lambda data, out=None: imagecodecs.png_decode(data, out=out))
+    return Image("png", lambda data, out=None: imagecodecs.png_decode(bytes(data), out=out), png_size)
 
 
 def make_webp(configuration: Configuration) -> Image:

@@ -1,0 +1,222 @@
+"""Mutate the netCDF-3 and TIFF fixtures and read them: ``python -m tests.fuzz.run_raster {netcdf3,tiff} [--cases N]``.
+
+Each mutant is scanned and all its arrays of moderate size are read. What may come out: values, or a `ByteatlasError`.
+Counted and listed are other exceptions, hangs and crashes (a batch of mutants runs in a forked child), and for netCDF-3
+values that differ from netCDF4-python's where both read something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+from fixtures.netcdf3.make_netcdf3 import FILES as NETCDF3
+from fixtures.tiff.make_tiff import FILES as TIFF
+from fixtures.tiff.make_tiff import ramp, tifffile_bytes
+
+from byteatlas import api
+from byteatlas.array.array import Array
+from byteatlas.errors import ByteatlasError
+
+MOST_BYTES = 16 << 20
+SECONDS = 10
+MEMORY = 4 << 30
+BATCH = 100
+EXTREMES = (0, 1, 2, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1)
+
+MORE_TIFF: dict[str, Callable[[], bytes]] = {
+    "jpeg.tif": lambda: tifffile_bytes(ramp((32, 32, 3), "u1"), tile=(16, 16), photometric="rgb", compression="jpeg"),
+    "lzw_pred.tif": lambda: tifffile_bytes(ramp((20, 30)), rowsperstrip=7, compression="lzw", predictor=2),
+    "packbits.tif": lambda: tifffile_bytes(ramp((20, 30), "u1"), rowsperstrip=7, compression="packbits"),
+    "webp.tif": lambda: tifffile_bytes(ramp((32, 32, 3), "u1"), tile=(16, 16), photometric="rgb", compression="webp"),
+    "zstd_fp.tif": lambda: tifffile_bytes(ramp((32, 32), "f4"), tile=(16, 16), compression="zstd", predictor=3),
+    "jp2.tif": lambda: tifffile_bytes(ramp((32, 32), "u1"), tile=(16, 16), compression="jpeg2000"),
+    "png.tif": lambda: tifffile_bytes(ramp((32, 32), "u1"), tile=(16, 16), compression="png"),
+    "lerc.tif": lambda: tifffile_bytes(ramp((32, 32), "f4"), tile=(16, 16), compression="lerc"),
+}
+
+
+def seeds(name: str) -> list[bytes]:
+    """The files that mutants are made from."""
+    files = NETCDF3 if name == "netcdf3" else {**TIFF, **MORE_TIFF}
+    return [make() for make in files.values()]
+
+
+def mutate(data: bytes, rng: random.Random) -> bytes:
+    """One mutant. Most changes fall into the structures, which are at the beginning or at the end."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
+        if not out:
+            break
+        at = rng.choice(
+            (rng.randrange(len(out)), rng.randrange(min(len(out), 600)), -rng.randrange(min(len(out), 300)) - 1)
+        )
+        at %= len(out)
+        match rng.randrange(6):
+            case 0:
+                out[at] ^= 1 << rng.randrange(8)
+            case 1:
+                out[at] = rng.randrange(256)
+            case 2:
+                width, order = rng.choice((2, 4, 8)), rng.choice(("little", "big"))
+                value = rng.choice((*EXTREMES, rng.randrange(2 * len(out)))) % 2 ** (8 * width)
+                out[at : at + width] = value.to_bytes(width, order)  # type: ignore[arg-type]
+            case 3:
+                del out[at:]
+            case 4:
+                source, width = rng.randrange(len(out)), rng.choice((2, 4, 12, 20))
+                out[at : at + width] = out[source : source + width]
+            case 5:
+                out[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice((1, 4, 12))))
+    return bytes(out)
+
+
+def read_all(file: Path) -> tuple[dict[str, np.ndarray], str]:
+    """Arrays of moderate size by path, and the name of the file's own error or of the last array's."""
+    found: dict[str, np.ndarray] = {}
+    said = "read"
+    try:
+        virtual = api.scan(str(file), on_refusal="ignore")
+        root = api.open(virtual)
+    except ByteatlasError as error:
+        return found, type(error).__name__
+    for item in virtual.report:
+        if item.status == "refused":
+            said = f"refused: {item.reason}"
+            continue
+        try:
+            node = root[item.path]
+            if isinstance(node, Array) and node.nbytes <= MOST_BYTES:
+                found[item.path] = np.asarray(node[...])
+        except ByteatlasError as error:
+            said = type(error).__name__
+    return found, said
+
+
+def differs_from_netcdf4(file: Path, found: dict[str, np.ndarray]) -> str | None:
+    """The first variable that netCDF4 reads with other values, or None."""
+    import netCDF4
+
+    try:
+        with netCDF4.Dataset(file) as data:
+            data.set_auto_maskandscale(False)
+            data.set_auto_chartostring(False)
+            for name, values in found.items():
+                if name in data.variables and data[name].size < MOST_BYTES:
+                    expected = np.asarray(data[name][...])
+                    if expected.shape == values.shape and expected.tobytes() != values.tobytes():
+                        return name
+    except (OSError, RuntimeError, MemoryError, IndexError, ValueError, AttributeError, UnicodeDecodeError):
+        return None
+    return None
+
+
+class TookTooLong(BaseException):
+    """A mutant was not read in time."""
+
+
+def _alarm(signum: int, frame: FrameType | None) -> None:
+    raise TookTooLong
+
+
+def run_case(name: str, data: bytes, file: Path) -> str:
+    """What happened to one mutant; a fault begins with ``FAULT``."""
+    file.write_bytes(data)
+    signal.signal(signal.SIGALRM, _alarm)
+    signal.alarm(SECONDS)
+    try:
+        found, said = read_all(file)
+        signal.alarm(0)
+        if name == "netcdf3" and found:
+            wrong = differs_from_netcdf4(file, found)
+            if wrong is not None:
+                return f"FAULT other values than netCDF4: {wrong}"
+        return said
+    except TookTooLong:
+        return "FAULT timeout"
+    except Exception as error:  # whatever it is, it is a fault
+        signal.alarm(0)
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f"{Path(where.tb_frame.f_code.co_filename).name}:{where.tb_lineno}" if where else ""
+        return f"FAULT {type(error).__name__}: {str(error)[:100]} at {place}"
+    finally:
+        file.unlink()  # never written again: a source may still map it
+
+
+def mutants(name: str, seed: int, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+    """Mutants by number: the same for the same seed."""
+    originals = seeds(name)
+    for number in range(start, stop):
+        rng = random.Random(f"{seed}/{number}")
+        yield number, mutate(rng.choice(originals), rng)
+
+
+def run_batch(name: str, seed: int, start: int, stop: int, folder: Path) -> list[tuple[int, str]]:
+    """Mutants in a forked child; a crash is the fault of the one that was under way."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read_end)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with os.fdopen(write_end, "w") as out:
+            for number, data in mutants(name, seed, start, stop):
+                print(json.dumps([number, "begin"]), file=out, flush=True)
+                print(json.dumps([number, run_case(name, data, folder / str(number))]), file=out, flush=True)
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as lines:
+        results = [json.loads(line) for line in lines]
+    _, status = os.waitpid(child, 0)
+    done = [(number, said) for number, said in results if said != "begin"]
+    if status and len(done) < stop - start:
+        number = results[-1][0] if results else start
+        done.append((number, f"FAULT crash (wait status {status})"))
+        if number + 1 < stop:
+            done += run_batch(name, seed, number + 1, stop, folder)
+    return done
+
+
+def run(name: str, cases: int, seed: int, keep: Path | None = None) -> collections.Counter[str]:
+    """Counts by outcome; faulty mutants are written to ``keep``."""
+    counts: collections.Counter[str] = collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for start in range(0, cases, BATCH):
+            for number, said in run_batch(name, seed, start, min(cases, start + BATCH), Path(folder)):
+                counts[said] += 1
+                if said.startswith("FAULT"):
+                    print(number, said, file=sys.stderr)
+                    if keep is not None:
+                        ((_, data),) = mutants(name, seed, number, number + 1)
+                        (keep / f"{name}-{seed}-{number}").write_bytes(data)
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("format", choices=["netcdf3", "tiff"])
+    parser.add_argument("--cases", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    counts = run(options.format, options.cases, options.seed, options.keep)
+    for said, n in counts.most_common():
+        print(f"{n:7d} {said}")
+    sys.exit(any(said.startswith("FAULT") for said in counts))
+
+
+if __name__ == "__main__":
+    main()
