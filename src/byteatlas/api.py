@@ -19,6 +19,7 @@ from byteatlas.combine import combine as combine_groups
 from byteatlas.combine import plan_combine as plan_groups
 from byteatlas.combine.append import Appended
 from byteatlas.combine.append import append as append_groups
+from byteatlas.combine.inputs import first_url
 from byteatlas.combine.model import ReadArray
 from byteatlas.combine.plan import Prepared
 from byteatlas.combine.plan import prepare as prepare_groups
@@ -261,7 +262,7 @@ def _inputs(
     groups, names = [], []
     for i, item in enumerate(inputs):
         node = load(item, storage_options=storage_options)
-        name = f"input {i}" if isinstance(item, VirtualGroup) else os.fspath(item)
+        name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else os.fspath(item)
         if isinstance(node, VirtualArray):
             raise BadRequest(f"{name} is a single array; only groups can be combined")
         groups.append(node)
