@@ -21,7 +21,7 @@ MOST_BYTES = 64 << 20
 
 NIL, DATASPACE, LINK_INFO, DATATYPE, FILL_OLD, FILL, LINK, EXTERNAL = range(8)
 LAYOUT, GROUP_INFO, PIPELINE, ATTRIBUTE = 0x08, 0x0A, 0x0B, 0x0C
-CONTINUATION, SYMBOL_TABLE, ATTRIBUTE_INFO = 0x10, 0x11, 0x15
+CONTINUATION, SYMBOL_TABLE, MODIFIED, ATTRIBUTE_INFO = 0x10, 0x11, 0x12, 0x15
 LAST_KNOWN = 0x18
 
 SHARED = 0x02
@@ -76,6 +76,13 @@ def read_header(form: Form, address: int) -> Parse[Header]:
     except struct.error as error:
         raise CorruptFile(form.base + address, "an object header is cut off") from error
     raise CorruptFile(form.base + address, "no object header")
+
+
+def check_dates(form: Form, header: Header) -> None:
+    """The library does not open an object whose modification time it does not understand."""
+    for message in header.messages:
+        if message.type == MODIFIED and message.body[:1] != b"\x01":
+            raise CorruptFile(form.base + header.address, "a modification time of unknown version")
 
 
 def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:

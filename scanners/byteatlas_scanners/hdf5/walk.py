@@ -16,7 +16,7 @@ from byteatlas_scanners.hdf5 import datatype
 from byteatlas_scanners.hdf5.attributes import Attribute, dense, read_attributes
 from byteatlas_scanners.hdf5.dataset import Description, Pieces, describe, locate
 from byteatlas_scanners.hdf5.globalheap import GlobalHeaps
-from byteatlas_scanners.hdf5.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, read_header
+from byteatlas_scanners.hdf5.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, check_dates, read_header
 from byteatlas_scanners.hdf5.links import Hard, Link, is_group, read_links
 from byteatlas_scanners.hdf5.shared import Shared
 from byteatlas_scanners.hdf5.steps import Pool, both
@@ -106,6 +106,7 @@ class File:
 
     def _read(self, address: int) -> Parse[Node]:
         header = yield from read_header(self.form, address)
+        check_dates(self.form, header)
         kinds = {m.type for m in header.messages}
         if LAYOUT in kinds or (DATASPACE in kinds and not is_group(header)):
             return (yield from self._dataset(header))
