@@ -107,12 +107,12 @@ def _staged_plain(nbytes: int, size: int) -> Callable[[Fill, Writable], None]:
 
 def _put(body: NDArray[np.uint8], size: int, out: NDArray[np.uint8]) -> None:
     """Undo the shuffle with NumPy; bytes after the last whole element are as they are."""
-    if len(body) >= SMALL and body.flags.c_contiguous:
-        numcodecs.Shuffle(size).decode(body, out=out)
-        return
     count = len(body) // size
     whole = count * size
-    out[:whole].reshape(count, size)[...] = body[:whole].reshape(size, count).T
+    if len(body) >= SMALL:
+        numcodecs.Shuffle(size).decode(body[:whole], out=out[:whole])
+    else:
+        out[:whole].reshape(count, size)[...] = body[:whole].reshape(size, count).T
     out[whole:] = body[whole:]
 
 
