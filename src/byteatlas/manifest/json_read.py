@@ -6,10 +6,7 @@ are then looked up by searching the text for their keys; when many are asked for
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,23 +17,21 @@ from numpy.typing import NDArray
 from byteatlas.errors import InvalidMetadata, NotFound
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
-from byteatlas.manifest.fields import grid_positions, two_numbers
+from byteatlas.manifest.generate import expand_gen
+from byteatlas.manifest.json_columns import ColumnSink, decode_text, parse_reference
 from byteatlas.manifest.json_tokens import Entries, Irregular, Reader, scan_object, unescape
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode
+from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import ReadOptions
-from byteatlas.manifest.strings import intern_urls
-from byteatlas.manifest.table import Collector, SourceTable
-from byteatlas.manifest.template import Templates, expand_gen
+from byteatlas.manifest.table import SourceTable
+from byteatlas.manifest.template import Templates
 from byteatlas.manifest.tree import Hierarchy, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta, ChunkKeys
+from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, ByteRange, Shape
 
 _TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
-_CHUNK_LIKE = re.compile(r"(c[./])?\d+([./]\d+)*\Z")
 FEW = 8
 """Up to this many chunks are looked up one by one before the whole map is loaded."""
-LARGEST = (1 << 63) - 1
 
 
 def read_json(source: Source, where: str, options: ReadOptions) -> VirtualNode:
@@ -56,16 +51,6 @@ class _Body:
     end: int = 0
     top: dict[str, JSON] = field(default_factory=dict)
     inner: list[tuple[int, int]] = field(default_factory=list)
-
-
-def decode_text(text: str, where: str) -> bytes:
-    """The bytes of an inline value: text, or base64 after ``base64:``."""
-    try:
-        if text.startswith("base64:"):
-            return base64.b64decode(text[7:].encode(), validate=True)
-        return text.encode()
-    except (binascii.Error, UnicodeError, ValueError) as error:
-        raise InvalidMetadata(where, f"inline data that do not decode ({error})") from error
 
 
 def document(value: JSON, where: str) -> JSON:
@@ -174,7 +159,8 @@ class JsonMap:
 
     def url(self, raw: str) -> str:
         """A URL as it is meant: templates filled in, relative ones beside the map."""
-        return self.options.absolute(self.templates.fill(raw, self.where), self.where)
+        text = self.templates.fill(raw, self.where) if self.templates.texts else raw
+        return self.options.absolute(text, self.where)
 
     # Looking up single chunks
 
@@ -245,10 +231,12 @@ class JsonMap:
             return self._columns[path]
 
     def _load(self) -> dict[str, Manifest]:
-        sink = _ColumnSink(self)
+        sink = ColumnSink(self)
         scan_object(Reader(self._source, self.where), self._body.begin, sink, patience=1 << 62)
-        for key, value in expand_gen(self.gen, self.templates, self.where, self.options.most_generated):
-            sink.other(key, value, 0, 0)
+        if self.gen:
+            targets = sink.targets()
+            for item in expand_gen(self.gen, self.templates, targets, self.where, self.options.most_generated):
+                sink.generated(item)
         infos = self.table.infos
         return {path: collector.finish(infos) for path, collector in sink.collectors.items()}
 
@@ -407,231 +395,3 @@ class LazyJson:
 
     def load(self) -> ChunkManifest:
         return self._map.columns(self._path).load()
-
-
-def parse_reference(value: JSON, where: str) -> bytes | tuple[str, int, int | None]:
-    """One reference: inline bytes, or (URL, offset, length); length None means the whole file."""
-    match value:
-        case str():
-            return decode_text(value, where)
-        case Mapping():
-            return json.dumps(value, separators=(",", ":")).encode()
-        case [str() as url]:
-            return url, 0, None
-        case [str() as url, int() as offset, int() as length] if not isinstance(offset, bool) | isinstance(
-            length, bool
-        ):
-            if offset < 0 or length < 0 or offset + length > LARGEST:
-                raise InvalidMetadata(where, f"impossible byte range {offset}+{length}"[:200])
-            return (url, offset, length) if length else b""
-        case _:
-            raise InvalidMetadata(where, f"not a reference: {str(value)[:120]}")
-
-
-class _ColumnSink:
-    """Collects every array's rows."""
-
-    def __init__(self, of: JsonMap) -> None:
-        self._map = of
-        self.collectors: dict[str, Collector] = {}
-        self._prefixes: dict[str, str] = {}
-        self._scalars: dict[str, str] = {}
-        self._urls: dict[bytes, int] = {}
-        for path in of.hierarchy.arrays:
-            meta = of.meta(path)
-            counts = chunk_counts(meta.shape, meta.grid)
-            self.collectors[path] = Collector(counts, f"{of.where}: {path or '/'}")
-            prefix = key_prefix(path, meta.keys, len(counts))
-            if counts:
-                self._prefixes[prefix] = path
-            else:
-                self._scalars[prefix + meta.keys.suffix] = path
-                if meta.keys.kind == "v2":  # VirtualiZarr wrote scalars under "x/"
-                    self._scalars[prefix[:-1]] = path
-
-    def _owner(self, key: str) -> tuple[str, str] | None:
-        """The array that a chunk key belongs to, and the prefix of its keys."""
-        if key in self._scalars:
-            return self._scalars[key], key
-        cut = len(key)
-        while cut > 0:
-            cut = max(key.rfind("/", 0, cut), key.rfind("c.", 0, cut) + 1 if "c." in key[:cut] else -1)
-            if cut < 0:
-                break
-            if key[: cut + 1] in self._prefixes:
-                return self._prefixes[key[: cut + 1]], key[: cut + 1]
-        return (self._prefixes[""], "") if "" in self._prefixes else None
-
-    def lists(self, entries: Entries) -> None:
-        numbers = intern_urls(entries, self._urls, self._number)
-        offset, length, good = two_numbers(entries.view, entries.tail, entries.tail_end)
-        whole = entries.tail_end == entries.tail
-        length[whole] = WHOLE
-        bad = ~good & ~whole
-        end = offset + np.where(whole, np.uint64(0), length)
-        bad |= (offset > LARGEST) | (end > LARGEST)
-        if bad.any():
-            self._complain(entries, int(np.argmax(bad)))
-        at = 0
-        while at < len(entries):
-            at = self._run(entries, at, numbers, offset, length)
-
-    def _number(self, raw: bytes) -> int:
-        return self._map.table.number(self._map.url(unescape(raw, self._map.where)))
-
-    def _complain(self, entries: Entries, i: int) -> None:
-        key = entries.data[entries.key[i] : entries.key_end[i]]
-        text = entries.data[entries.value[i] - 1 : entries.tail_end[i]]
-        raise InvalidMetadata(self._map.where, f"{key[:80]!r}: not a reference: [{text[-120:]!r}]")
-
-    def _run(
-        self,
-        entries: Entries,
-        at: int,
-        numbers: NDArray[np.int32],
-        offset: NDArray[np.uint64],
-        length: NDArray[np.uint64],
-    ) -> int:
-        """Take the entries from ``at`` on that belong to one array; where the next run begins."""
-        raw = entries.data[entries.key[at] : entries.key_end[at]]
-        key = unescape(raw, self._map.where)
-        owner = self._owner(key)
-        if owner is None:
-            return at + 1  # a key that belongs to no array says nothing
-        path, prefix = owner
-        meta, collector = self._map.meta(path), self.collectors[path]
-        if not collector.grid_shape:
-            self._take(collector, np.zeros(1, np.int64), slice(at, at + 1), numbers, offset, length)
-            return at + 1
-        mark = _raw_prefix(raw, key, prefix)
-        stop = _matching(entries, at, mark)
-        begin, end = entries.key[at:stop] + len(mark), entries.key_end[at:stop]
-        suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
-        flat, good = grid_positions(
-            entries.view, begin, end - len(suffix), collector.grid_shape, ord(meta.keys.separator)
-        )
-        if suffix:
-            last = entries.view[end[:, None] + np.arange(-len(suffix), 0)]
-            good &= (last == np.frombuffer(suffix, np.uint8)).all(axis=1)
-        if not good.all():
-            for i in np.flatnonzero(~good).tolist():
-                tail = entries.data[begin[i] : entries.key_end[at + i]]
-                check_stray(unescape(tail, self._map.where), meta, prefix, self._map.where)
-            some = np.flatnonzero(good)
-            self._take(collector, flat[some], some + at, numbers, offset, length)
-        else:
-            self._take(collector, flat, slice(at, stop), numbers, offset, length)
-        return stop
-
-    def _take(
-        self,
-        collector: Collector,
-        flat: NDArray[np.int64],
-        which: slice | NDArray[np.int64],
-        numbers: NDArray[np.int32],
-        offset: NDArray[np.uint64],
-        length: NDArray[np.uint64],
-    ) -> None:
-        sizes = length[which]
-        empty = sizes == 0
-        if not empty.any():
-            collector.add(flat, numbers[which], offset[which], sizes)
-            return
-        for chunk in flat[empty].tolist():  # a reference to no bytes is bytes: none
-            collector.add_inline(chunk, b"")
-        rest = ~empty
-        collector.add(flat[rest], numbers[which][rest], offset[which][rest], sizes[rest])
-
-    def text(self, key: str, raw: bytes) -> None:
-        if not is_document(key):
-            self.other(key, unescape(raw, self._map.where), 0, 0)
-
-    def other(self, key: str, value: JSON, begin: int, end: int) -> None:
-        if is_document(key) or key == ".zmetadata":
-            return
-        owner = self._owner(key)
-        if owner is None:
-            return
-        path, prefix = owner
-        meta, collector = self._map.meta(path), self.collectors[path]
-        where = f"{self._map.where}: {key}"
-        flat = 0
-        if collector.grid_shape:
-            found = position(key[len(prefix) :], collector.grid_shape, meta.keys)
-            if found is None:
-                check_stray(key[len(prefix) :], meta, prefix, self._map.where)
-                return
-            flat = found
-        match parse_reference(value, where):
-            case bytes() as data:
-                collector.add_inline(flat, data)
-            case (url, offset, size):
-                number = self._map.table.number(self._map.url(url))
-                collector.add(
-                    np.array([flat], np.int64),
-                    np.array([number], np.int32),
-                    np.array([offset], np.uint64),
-                    np.array([WHOLE if size is None else size], np.uint64),
-                )
-
-
-def position(tail: str, counts: Shape, keys: ChunkKeys) -> int | None:
-    """The flat index of a chunk from the end of its key; None when it is none of the grid's."""
-    if not tail.endswith(keys.suffix):
-        return None
-    parts = tail.removesuffix(keys.suffix).split(keys.separator)
-    if len(parts) != len(counts):
-        return None
-    flat = 0
-    for part, n in zip(parts, counts, strict=True):
-        if not (part.isascii() and part.isdigit()) or len(part) > 18 or (part[0] == "0" and len(part) > 1):
-            return None
-        if int(part) >= n:
-            return None
-        flat = flat * n + int(part)
-    return flat
-
-
-def check_stray(tail: str, meta: ArrayMeta, prefix: str, where: str) -> None:
-    """Complain of a key that looks like a chunk in another key encoding than the array's own.
-
-    Such a chunk would silently read as fill. Chunks outside of the grid are legal: a shrunk array leaves them behind.
-    """
-    if not _CHUNK_LIKE.match(tail):
-        return
-    parts = tail.removesuffix(meta.keys.suffix).split(meta.keys.separator)
-    if len(parts) == meta.ndim and all(p.isdigit() and (p == "0" or p[0] != "0") for p in parts):
-        return
-    raise InvalidMetadata(where, f"key {prefix + tail!r} does not fit the array's chunk key encoding {meta.keys}")
-
-
-def _raw_prefix(raw: bytes, key: str, prefix: str) -> bytes:
-    """The still escaped form of a key's prefix."""
-    tail = key[len(prefix) :].encode()
-    for spelled in (tail, tail.replace(b"/", b"\\/")):
-        if raw.endswith(spelled):
-            return raw[: len(raw) - len(spelled)]
-    return raw
-
-
-def _matching(entries: Entries, at: int, mark: bytes) -> int:
-    """The end of the run of entries from ``at`` on whose keys begin with ``mark``."""
-    if not mark:
-        return len(entries)
-    wanted = np.frombuffer(mark, np.uint8)
-    columns = np.arange(len(mark))
-    limit = len(entries.view) - 1
-    stop, step = at + 1, 16
-    while stop < len(entries):
-        keys = entries.key[stop : stop + step]
-        place = np.minimum(keys[:, None] + columns, limit)
-        same = (entries.view[place] == wanted).all(axis=1)
-        same &= entries.key_end[stop : stop + step] - keys >= len(mark)
-        if not same.all():
-            return stop + int(np.argmin(same))
-        stop += len(keys)
-        step = min(step * 4, 1 << 14)
-    return stop
-
-
-__all__ = ["INLINE", "MISSING", "JsonMap", "LazyJson", "read_json"]

@@ -115,16 +115,18 @@ class Reader:
 
     def skip(self, at: int) -> int:
         """The first position from ``at`` of the text that is not white space."""
+        step = 64
         while True:
             if not self.base <= at < self.base + len(self.data):
                 if at >= self.size:
                     return at
                 self.move(at)
-            piece = self.data[at - self.base : at - self.base + 256]
+            piece = self.data[at - self.base : at - self.base + step]
             left = piece.lstrip(_WHITE)
             at += len(piece) - len(left)
             if left:
                 return at
+            step = min(step * 4, 1 << 20)
 
     def byte(self, at: int) -> int:
         """The byte at a position of the text, -1 behind its end."""

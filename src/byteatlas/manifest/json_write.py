@@ -54,7 +54,14 @@ def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: in
     documents, arrays = node_documents(node)
     if options.consolidated:
         documents = consolidate(documents)
-    sink.write(b'{"version":1,"refs":{' if version == 1 else b"{")
+    plain = options
+    head = ""
+    if options.templates and version == 1:
+        from byteatlas.manifest.json_regular import shortened
+
+        arrays, options, templates, gen = shortened(arrays, options)
+        head = (f'"templates":{compact(templates)},' if templates else "") + (f'"gen":{compact(gen)},' if gen else "")
+    sink.write(f'{{"version":1,{head}"refs":{{'.encode() if version == 1 else b"{")
     rows = (quoted(key) + b":" + quoted(compact(value)) for key, value in documents.items())
     sink.write(b",".join(rows))
     seen: dict[str, SourceInfo] = {}
@@ -62,7 +69,7 @@ def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: in
         _write_chunks(array, sink, options, seen)
     sink.write(b"}")
     if version == 1:
-        if options.sources and (table := source_rows(seen, options)):
+        if plain.sources and (table := source_rows(seen, plain)):
             sink.write(b',"byteatlas":' + compact({"sources": table}).encode())
         sink.write(b"}")
 

@@ -49,10 +49,12 @@ class WriteOptions:
         record_size: rows of a Parquet part file.
         relative: write source URLs relative to the map where they share its folder's root.
         sources: also write the table of sources with sizes and stamps.
-        templates: JSON: write URL templates and generated references where that makes the map smaller.
+        templates: JSON version 1: write URL templates and generated references where that makes the map smaller. GDAL
+            and VirtualiZarr refuse such maps; fsspec reads them with ``simple_templates=False``.
             consolidated: JSON: also write all metadata under one key, for readers that look for it there.
         block: JSON: chunks that are turned into text at once.
         base: URL of the map itself (filled in by `write_references`).
+        prefix: what the template ``u`` stands for in URLs (filled in by the writer).
     """
 
     record_size: int = 100_000
@@ -62,13 +64,18 @@ class WriteOptions:
     consolidated: bool = False
     block: int = 1 << 13
     base: str | None = None
+    prefix: str | None = None
 
     def shown(self, url: str) -> str:
         """A source URL as it is written into the map: a relative local path would be taken from the map's folder."""
         path = local_path(url)
         if path is not None and not path.startswith("/"):
             url = posixpath.normpath(Path(path).absolute().as_posix())
-        return relative_to(self.base, url) if self.relative and self.base is not None else url
+        if self.relative and self.base is not None:
+            url = relative_to(self.base, url)
+        if self.prefix is not None and url.startswith(self.prefix):
+            return "{{u}}" + url[len(self.prefix) :]
+        return url
 
 
 def relative_to(base: str, url: str) -> str:

@@ -6,17 +6,16 @@ of templates as functions (``{{f(c='text')}}``); that is all there is here. Work
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from byteatlas.errors import InvalidMetadata
 from byteatlas.types import JSON
-
-Value: TypeAlias = int | float | str
-Scope: TypeAlias = Mapping[str, Value]
 
 MOST_TEXT = 1 << 16
 MOST_DEPTH = 16
@@ -24,12 +23,47 @@ _LARGE = 1 << 64
 _TOKEN = re.compile(
     r"\s*(?:(?P<int>\d{1,19})(?!\d)|(?P<name>[A-Za-z_]\w{0,99})|(?P<text>'[^']*'|\"[^\"]*\")|(?P<op>\*\*|//|[-+*/%()=,~|]))"
 )
-_HOLE = re.compile(r"\{\{(.*?)\}\}", re.S)
+HOLE = re.compile(r"\{\{(.*?)\}\}", re.S)
 _FORMAT = re.compile(r"[^%]*%(0?\d{0,2})([ds])[^%]*")
+
+
+class Slow(Exception):
+    """A whole column cannot be evaluated at once here; evaluate value by value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A variable's values in many places at once, and a bound of their magnitude."""
+
+    values: NDArray[np.int64]
+    most: int
+
+    def __str__(self) -> str:
+        raise Slow
+
+
+Value: TypeAlias = int | float | str | Column
+Scope: TypeAlias = Mapping[str, Value]
 
 
 class _Fault(Exception):
     """What is wrong with an expression."""
+
+
+def uncontrolled(text: str) -> str:
+    """The text without Jinja2's white space control: ``{{-`` and ``-}}`` take away the white space beside them.
+
+    A minus sign right behind the braces is therefore none.
+
+    >>> uncontrolled("a {{-1}} b"), uncontrolled("a {{ 1 -}} b")
+    ('a{{ 1}} b', 'a {{ 1 }}b')
+    """
+    if "{{-" in text or "{{+" in text or "-}}" in text:
+        before = text.replace("{{+", "{{ ").split("{{-")
+        text = "{{ ".join([*(part.rstrip() for part in before[:-1]), before[-1]])
+        behind = text.split("-}}")
+        text = " }}".join([behind[0], *(part.lstrip() for part in behind[1:])])
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +92,10 @@ class Templates:
     def _fill(self, text: str, scope: Scope, depth: int) -> str:
         if depth > MOST_DEPTH:
             raise _Fault("templates call each other without end")
+        text = uncontrolled(text)
         out: list[str] = []
         at = length = 0
-        for hole in _HOLE.finditer(text):
+        for hole in HOLE.finditer(text):
             out += [text[at : hole.start()], str(_Parser(hole[1], self, scope, depth).whole())]
             length += len(out[-1]) + len(out[-2])
             if length > MOST_TEXT:
@@ -70,6 +105,14 @@ class Templates:
         if "{{" in rest:
             raise _Fault("'{{' without '}}'")
         return "".join(out) + rest
+
+    def evaluate(self, text: str, where: str, scope: Scope) -> Value:
+        """The value of a text that is one ``{{ }}`` and nothing else, or a text without any."""
+        hole = HOLE.fullmatch(uncontrolled(text).strip())
+        try:
+            return text if hole is None or "{{" in hole[1] else _Parser(hole[1], self, scope, 0).whole()
+        except _Fault as fault:
+            raise InvalidMetadata(where, f"template {text[:120]!r}: {fault}") from fault
 
     def name(self, name: str, scope: Scope, depth: int) -> Value:
         """The value of a name: a variable, or a template."""
@@ -203,6 +246,8 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _apply(op: str, left: Value, right: Value) -> Value:
+    if isinstance(left, Column) or isinstance(right, Column):
+        return _columns(op, left, right)
     if op == "~" or (op == "+" and isinstance(left, str) and isinstance(right, str)):
         joined = f"{left}{right}"
         if len(joined) > MOST_TEXT:
@@ -219,6 +264,29 @@ def _apply(op: str, left: Value, right: Value) -> Value:
     if not abs(value) < _LARGE:
         raise _Fault("a number beyond 64 bits")
     return value
+
+
+def _columns(op: str, left: Value, right: Value) -> Value:
+    """Arithmetic on whole columns, where it cannot leave 64 bits."""
+    if op not in _BOUNDS or isinstance(left, (str, float)) or isinstance(right, (str, float)):
+        raise Slow
+    a, x = (left.values, left.most) if isinstance(left, Column) else (left, abs(left))
+    b, y = (right.values, right.most) if isinstance(right, Column) else (right, abs(right))
+    most = _BOUNDS[op](x, y)
+    if most >= 1 << 62 or x >= 1 << 62 or y >= 1 << 62:
+        raise Slow
+    if op in ("//", "%") and not np.all(b):
+        raise _Fault("division by zero")
+    return Column(np.asarray(_ARITHMETIC[op](a, b), np.int64), most)
+
+
+_BOUNDS: Mapping[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a + 1,
+    "%": lambda a, b: b,
+}
 
 
 def _format(form: str, value: Value) -> str:
@@ -244,74 +312,3 @@ _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
     "%": lambda a, b: a % b,
     "**": _power,
 }
-
-
-def expand_gen(gen: JSON, templates: Templates, where: str, most: int) -> Iterator[tuple[str, JSON]]:
-    """The references that ``gen`` stands for, as key and ``[url]`` or ``[url, offset, length]``."""
-    if not isinstance(gen, list):
-        raise InvalidMetadata(where, "gen must be a list")
-    spans = [_spans(entry, f"{where}: gen") for entry in gen]
-    total = 0
-    for ranges in spans:
-        count = 1
-        for values in ranges.values():
-            count *= len(values)
-        total += count
-    if total > most:
-        raise InvalidMetadata(where, f"gen makes {total} references, more than the limit of {most}")
-    for entry, ranges in zip(gen, spans, strict=True):
-        yield from _generate(entry, ranges, templates, f"{where}: gen")
-
-
-def _spans(entry: JSON, where: str) -> dict[str, range | list[int]]:
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("dimensions"), Mapping):
-        raise InvalidMetadata(where, "an entry needs key, url and dimensions")
-    if not isinstance(entry.get("key"), str) or not isinstance(entry.get("url"), str):
-        raise InvalidMetadata(where, "an entry needs key, url and dimensions")
-    if ("offset" in entry) != ("length" in entry):
-        raise InvalidMetadata(where, "offset and length go together")
-    return {name: _span(value, where) for name, value in entry["dimensions"].items()}
-
-
-def _whole(value: JSON) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
-
-
-def _span(value: JSON, where: str) -> range | list[int]:
-    if isinstance(value, list) and all(_whole(v) for v in value):
-        return value
-    if isinstance(value, Mapping) and _whole(value.get("stop")):
-        start, stop, step = value.get("start", 0), value["stop"], value.get("step", 1)
-        if _whole(start) and _whole(step) and step != 0:
-            return range(start, stop, step)
-    raise InvalidMetadata(where, f"not a dimension: {str(value)[:80]}")
-
-
-def _generate(
-    entry: JSON, ranges: Mapping[str, range | list[int]], templates: Templates, where: str
-) -> Iterator[tuple[str, JSON]]:
-    names = list(ranges)
-    for values in itertools.product(*ranges.values()):
-        scope = dict(zip(names, values, strict=True))
-        key, url = templates.fill(entry["key"], where, scope), templates.fill(entry["url"], where, scope)
-        if "offset" not in entry:
-            yield key, [url]
-            continue
-        yield key, [url, *(_number(entry[n], templates, where, scope) for n in ("offset", "length"))]
-
-
-def _number(value: JSON, templates: Templates, where: str, scope: Scope) -> int:
-    if _whole(value):
-        return int(value)
-    text = templates.fill(value, where, scope) if isinstance(value, str) else ""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-        if number == int(number) and abs(number) < 1 << 53:
-            return int(number)
-    except (ValueError, OverflowError):
-        pass
-    raise InvalidMetadata(where, f"not a whole number: {str(value)[:80]!r}")

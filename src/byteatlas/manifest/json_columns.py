@@ -1,0 +1,287 @@
+"""From the entries of a JSON map to every array's columns."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import InvalidMetadata
+from byteatlas.manifest.fields import grid_positions, two_numbers
+from byteatlas.manifest.generate import Generated, Single, Target
+from byteatlas.manifest.json_tokens import Entries, unescape
+from byteatlas.manifest.model import WHOLE
+from byteatlas.manifest.strings import intern_urls
+from byteatlas.manifest.table import Collector
+from byteatlas.manifest.tree import is_document, key_prefix
+from byteatlas.meta.grid import chunk_counts
+from byteatlas.meta.model import ArrayMeta, ChunkKeys
+from byteatlas.types import JSON, Shape
+
+if TYPE_CHECKING:
+    from byteatlas.manifest.json_read import JsonMap
+
+LARGEST = (1 << 63) - 1
+_CHUNK_LIKE = re.compile(r"(c[./])?\d+([./]\d+)*\Z")
+
+
+def decode_text(text: str, where: str) -> bytes:
+    """The bytes of an inline value: text, or base64 after ``base64:``."""
+    try:
+        if text.startswith("base64:"):
+            return base64.b64decode(text[7:].encode(), validate=True)
+        return text.encode()
+    except (binascii.Error, UnicodeError, ValueError) as error:
+        raise InvalidMetadata(where, f"inline data that do not decode ({error})") from error
+
+
+def parse_reference(value: JSON, where: str) -> bytes | tuple[str, int, int | None]:
+    """One reference: inline bytes, or (URL, offset, length); length None means the whole file."""
+    match value:
+        case str():
+            return decode_text(value, where)
+        case Mapping():
+            return json.dumps(value, separators=(",", ":")).encode()
+        case [str() as url]:
+            return url, 0, None
+        case [str() as url, int() as offset, int() as length] if not isinstance(offset, bool) | isinstance(
+            length, bool
+        ):
+            if offset < 0 or length < 0 or offset + length > LARGEST:
+                raise InvalidMetadata(where, f"impossible byte range {offset}+{length}"[:200])
+            return (url, offset, length) if length else b""
+        case _:
+            raise InvalidMetadata(where, f"not a reference: {str(value)[:120]}")
+
+
+class ColumnSink:
+    """Collects every array's rows."""
+
+    def __init__(self, of: JsonMap) -> None:
+        self._map = of
+        self.collectors: dict[str, Collector] = {}
+        self._prefixes: dict[str, str] = {}
+        self._scalars: dict[str, str] = {}
+        self._urls: dict[bytes, int] = {}
+        for path in of.hierarchy.arrays:
+            meta = of.meta(path)
+            counts = chunk_counts(meta.shape, meta.grid)
+            self.collectors[path] = Collector(counts, f"{of.where}: {path or '/'}")
+            prefix = key_prefix(path, meta.keys, len(counts))
+            if counts:
+                self._prefixes[prefix] = path
+            else:
+                self._scalars[prefix + meta.keys.suffix] = path
+                if meta.keys.kind == "v2":  # VirtualiZarr wrote scalars under "x/"
+                    self._scalars[prefix[:-1]] = path
+
+    def targets(self) -> list[Target]:
+        """The arrays, as generated keys may name them."""
+        found = []
+        for path, collector in self.collectors.items():
+            keys = self._map.meta(path).keys
+            prefix = key_prefix(path, keys, len(collector.grid_shape))
+            found.append(Target(path, prefix, keys.separator, keys.suffix, collector.grid_shape))
+        return found
+
+    def generated(self, item: Generated | Single) -> None:
+        """Take generated references."""
+        match item:
+            case Single(key, value):
+                self.other(key, value, 0, 0)
+            case Generated():
+                absolute = self._map.options.absolute
+                numbers = [self._map.table.number(absolute(u, self._map.where)) for u in item.urls]
+                source = np.array(numbers, np.int32)[item.url]
+                length = np.full(len(source), WHOLE) if item.length is None else item.length.astype(np.uint64)
+                self.collectors[item.path].add(item.chunk, source, item.offset.astype(np.uint64), length)
+
+    def _owner(self, key: str) -> tuple[str, str] | None:
+        """The array that a chunk key belongs to, and the prefix of its keys."""
+        if key in self._scalars:
+            return self._scalars[key], key
+        cut = len(key)
+        while cut > 0:
+            cut = max(key.rfind("/", 0, cut), key.rfind("c.", 0, cut) + 1 if "c." in key[:cut] else -1)
+            if cut < 0:
+                break
+            if key[: cut + 1] in self._prefixes:
+                return self._prefixes[key[: cut + 1]], key[: cut + 1]
+        return (self._prefixes[""], "") if "" in self._prefixes else None
+
+    def lists(self, entries: Entries) -> None:
+        numbers = intern_urls(entries, self._urls, self._number)
+        offset, length, good = two_numbers(entries.view, entries.tail, entries.tail_end)
+        whole = entries.tail_end == entries.tail
+        length[whole] = WHOLE
+        bad = ~good & ~whole
+        end = offset + np.where(whole, np.uint64(0), length)
+        bad |= (offset > LARGEST) | (end > LARGEST)
+        if bad.any():
+            self._complain(entries, int(np.argmax(bad)))
+        at = 0
+        while at < len(entries):
+            at = self._run(entries, at, numbers, offset, length)
+
+    def _number(self, raw: bytes) -> int:
+        return self._map.table.number(self._map.url(unescape(raw, self._map.where)))
+
+    def _complain(self, entries: Entries, i: int) -> None:
+        key = entries.data[entries.key[i] : entries.key_end[i]]
+        text = entries.data[entries.value[i] - 1 : entries.tail_end[i]]
+        raise InvalidMetadata(self._map.where, f"{key[:80]!r}: not a reference: [{text[-120:]!r}]")
+
+    def _run(
+        self,
+        entries: Entries,
+        at: int,
+        numbers: NDArray[np.int32],
+        offset: NDArray[np.uint64],
+        length: NDArray[np.uint64],
+    ) -> int:
+        """Take the entries from ``at`` on that belong to one array; where the next run begins."""
+        raw = entries.data[entries.key[at] : entries.key_end[at]]
+        key = unescape(raw, self._map.where)
+        owner = self._owner(key)
+        if owner is None:
+            return at + 1  # a key that belongs to no array says nothing
+        path, prefix = owner
+        meta, collector = self._map.meta(path), self.collectors[path]
+        if not collector.grid_shape:
+            self._take(collector, np.zeros(1, np.int64), slice(at, at + 1), numbers, offset, length)
+            return at + 1
+        mark = _raw_prefix(raw, key, prefix)
+        stop = _matching(entries, at, mark)
+        begin, end = entries.key[at:stop] + len(mark), entries.key_end[at:stop]
+        suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
+        flat, good = grid_positions(
+            entries.view, begin, end - len(suffix), collector.grid_shape, ord(meta.keys.separator)
+        )
+        if suffix:
+            last = entries.view[end[:, None] + np.arange(-len(suffix), 0)]
+            good &= (last == np.frombuffer(suffix, np.uint8)).all(axis=1)
+        if not good.all():
+            for i in np.flatnonzero(~good).tolist():
+                tail = entries.data[begin[i] : entries.key_end[at + i]]
+                check_stray(unescape(tail, self._map.where), meta, prefix, self._map.where)
+            some = np.flatnonzero(good)
+            self._take(collector, flat[some], some + at, numbers, offset, length)
+        else:
+            self._take(collector, flat, slice(at, stop), numbers, offset, length)
+        return stop
+
+    def _take(
+        self,
+        collector: Collector,
+        flat: NDArray[np.int64],
+        which: slice | NDArray[np.int64],
+        numbers: NDArray[np.int32],
+        offset: NDArray[np.uint64],
+        length: NDArray[np.uint64],
+    ) -> None:
+        sizes = length[which]
+        empty = sizes == 0
+        if not empty.any():
+            collector.add(flat, numbers[which], offset[which], sizes)
+            return
+        for chunk in flat[empty].tolist():  # a reference to no bytes is bytes: none
+            collector.add_inline(chunk, b"")
+        rest = ~empty
+        collector.add(flat[rest], numbers[which][rest], offset[which][rest], sizes[rest])
+
+    def text(self, key: str, raw: bytes) -> None:
+        if not is_document(key):
+            self.other(key, unescape(raw, self._map.where), 0, 0)
+
+    def other(self, key: str, value: JSON, begin: int, end: int) -> None:
+        if is_document(key) or key == ".zmetadata":
+            return
+        owner = self._owner(key)
+        if owner is None:
+            return
+        path, prefix = owner
+        meta, collector = self._map.meta(path), self.collectors[path]
+        where = f"{self._map.where}: {key}"
+        flat = 0
+        if collector.grid_shape:
+            found = position(key[len(prefix) :], collector.grid_shape, meta.keys)
+            if found is None:
+                check_stray(key[len(prefix) :], meta, prefix, self._map.where)
+                return
+            flat = found
+        match parse_reference(value, where):
+            case bytes() as data:
+                collector.add_inline(flat, data)
+            case (url, offset, size):
+                number = self._map.table.number(self._map.url(url))
+                collector.add(
+                    np.array([flat], np.int64),
+                    np.array([number], np.int32),
+                    np.array([offset], np.uint64),
+                    np.array([WHOLE if size is None else size], np.uint64),
+                )
+
+
+def position(tail: str, counts: Shape, keys: ChunkKeys) -> int | None:
+    """The flat index of a chunk from the end of its key; None when it is none of the grid's."""
+    if not tail.endswith(keys.suffix):
+        return None
+    parts = tail.removesuffix(keys.suffix).split(keys.separator)
+    if len(parts) != len(counts):
+        return None
+    flat = 0
+    for part, n in zip(parts, counts, strict=True):
+        if not (part.isascii() and part.isdigit()) or len(part) > 18 or (part[0] == "0" and len(part) > 1):
+            return None
+        if int(part) >= n:
+            return None
+        flat = flat * n + int(part)
+    return flat
+
+
+def check_stray(tail: str, meta: ArrayMeta, prefix: str, where: str) -> None:
+    """Complain of a key that looks like a chunk in another key encoding than the array's own.
+
+    Such a chunk would silently read as fill. Chunks outside of the grid are legal: a shrunk array leaves them behind.
+    """
+    if not _CHUNK_LIKE.match(tail):
+        return
+    parts = tail.removesuffix(meta.keys.suffix).split(meta.keys.separator)
+    if len(parts) == meta.ndim and all(p.isdigit() and (p == "0" or p[0] != "0") for p in parts):
+        return
+    raise InvalidMetadata(where, f"key {prefix + tail!r} does not fit the array's chunk key encoding {meta.keys}")
+
+
+def _raw_prefix(raw: bytes, key: str, prefix: str) -> bytes:
+    """The still escaped form of a key's prefix."""
+    tail = key[len(prefix) :].encode()
+    for spelled in (tail, tail.replace(b"/", b"\\/")):
+        if raw.endswith(spelled):
+            return raw[: len(raw) - len(spelled)]
+    return raw
+
+
+def _matching(entries: Entries, at: int, mark: bytes) -> int:
+    """The end of the run of entries from ``at`` on whose keys begin with ``mark``."""
+    if not mark:
+        return len(entries)
+    wanted = np.frombuffer(mark, np.uint8)
+    columns = np.arange(len(mark))
+    limit = len(entries.view) - 1
+    stop, step = at + 1, 16
+    while stop < len(entries):
+        keys = entries.key[stop : stop + step]
+        place = np.minimum(keys[:, None] + columns, limit)
+        same = (entries.view[place] == wanted).all(axis=1)
+        same &= entries.key_end[stop : stop + step] - keys >= len(mark)
+        if not same.all():
+            return stop + int(np.argmin(same))
+        stop += len(keys)
+        step = min(step * 4, 1 << 14)
+    return stop
