@@ -72,9 +72,9 @@ def values(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     count = int(np.prod(shape))
     if dtype.kind == "b":
-        return rng.integers(0, 2, shape).astype(bool)
+        return np.asarray(rng.integers(0, 2, shape), bool)
     if dtype.kind == "U":
-        return np.array(["a", "éx", ""], dtype)[rng.integers(0, 3, shape)]
+        return np.asarray(np.array(["a", "éx", ""], dtype)[rng.integers(0, 3, shape)], dtype)
     octets = rng.integers(0, 256, count * dtype.itemsize).astype(np.uint8)
     return octets.view(dtype).reshape(shape)
 
