@@ -1,6 +1,7 @@
 """Scanning over HTTP on this machine, with 30 ms for every request: rounds, requests, bytes and wall time.
 
-A round is a time in which requests are under way without a gap: what latency costs is rounds, not requests.
+A round is the requests that begin before the first of them ends: what latency costs is rounds, not requests. A busy
+machine sends requests late and so splits rounds; the smallest number seen counts.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
     file = typical(folder, 1)[0]
     web = Web([file], LATENCY)
     walls: dict[str, list[float]] = {peer: [] for peer in PEERS}
-    told: dict[str, str] = {}
+    told: dict[str, tuple[int, str]] = {}
     try:
         for _ in range(scale.get("rounds", 3)):
             for peer in PEERS:
@@ -147,10 +148,14 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
                 walls[peer].append(json.loads(done.stdout))
                 log = json.loads(web.ask("log"))
                 megabytes = sum(size for _, _, size in log) / 1e6
-                told[peer] = f"{len(log)} requests in {rounds_of(log)} rounds, {megabytes:.1f} MB"
+                count = rounds_of(log)
+                text = f"{len(log)} requests in {count} rounds, {megabytes:.1f} MB"
+                told[peer] = min(told.get(peer, (count, text)), (count, text))
     finally:
         web.close()
     base = statistics.median(walls["byteatlas"])
     size = file.stat().st_size / 1e6
     job = f"scan a netCDF-4 file of 24 variables over HTTP, {LATENCY * 1000:.0f} ms a request, {size:.1f} MB"
-    return [Row(job, f"{p}: {told.get(p, 'failed')}", statistics.median(w), base) for p, w in walls.items()]
+    return [
+        Row(job, f"{p}: {told[p][1] if p in told else 'failed'}", statistics.median(w), base) for p, w in walls.items()
+    ]

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -90,6 +91,21 @@ class BlockCache:
 
     def read_all(self) -> Buffer:
         return self._inner.read_all()
+
+    def warm(self) -> None:
+        """Ask for the size and the first block at the same time: one round trip instead of two.
+
+        A file that is smaller than a block gives no block; what is wrong with a file is said by `size`.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            size = pool.submit(self._inner.size)
+            try:
+                first = self._inner.read([ByteRange(0, self._block)])
+            except FetchFailed:
+                first = []
+            size.result()
+        if first:
+            self._keep({0: memoryview(first[0])})
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
         size, step = self.size(), self._block

@@ -149,9 +149,10 @@ def scan_source(
     progress: Progress | None = None,
 ) -> VirtualGroup:
     """Find the format of one file and scan it."""
-    stamp = stamp_of(source)
-    source = cached(source, block)
-    size = source.size()
+    plain, source = source, cached(source, block)
+    if isinstance(source, BlockCache):
+        source.warm()
+    size, stamp = source.size(), stamp_of(plain)  # what the file system says of a file is asked for once
     head = bytes(source.read([ByteRange(0, min(size, 4096))])[0])
     if not head:
         raise CorruptFile(0, "the file is empty", source.url)
