@@ -8,11 +8,24 @@ policy in force (`Forbidden`). Facts are fields; the message is one line made of
 
 from __future__ import annotations
 
+from typing import Any
+
 from byteatlas.types import ByteRange
 
 
 class ByteatlasError(Exception):
-    """The root of all errors that byteatlas raises on purpose."""
+    """The root of all errors that byteatlas raises on purpose. They can be pickled, whatever their arguments."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made anew from ``args``, which is the message here and not what __init__ takes.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[ByteatlasError], args: tuple[Any, ...], fields: dict[str, Any]) -> ByteatlasError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
 
 
 class CorruptFile(ByteatlasError):

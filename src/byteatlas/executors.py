@@ -29,9 +29,13 @@ class Submits(Protocol):
 
 
 Executor: TypeAlias = str | Submits | None
-"""``None``: processes, when there is more than one file and more than one core. ``"serial"``, ``"threads"``,
+"""``None``: processes, when there are many files and more than one core. ``"serial"``, ``"threads"``,
 ``"processes"`` (with ``:N`` for N workers), ``"dask"`` for a local cluster, ``"dask:ADDRESS"`` for a scheduler, or an
 object with ``submit``."""
+
+
+MANY = 32
+"""Files from which on starting processes pays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,7 @@ def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
     if rest and not rest.isdigit():
         raise BadRequest(f"{executor!r}: the number of workers must be a number")
     workers = max(1, int(rest)) if rest else min(os.cpu_count() or 1, max(tasks, 1))
-    if kind == "serial" or (executor is None and (workers < 2 or tasks < 2)):
+    if kind == "serial" or (executor is None and (workers < 2 or tasks < MANY)):
         yield None
     elif kind == "threads":
         with cf.ThreadPoolExecutor(workers) as threads:
@@ -169,7 +173,11 @@ def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
 
 def context() -> Any:
     """New processes that inherit no threads or locks: fork is not safe beside the reading threads."""
-    return multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
+    if os.name == "nt":
+        return multiprocessing.get_context("spawn")
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["byteatlas.api"])
+    return server
 
 
 @contextmanager

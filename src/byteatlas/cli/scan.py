@@ -29,6 +29,7 @@ class Outcome:
     chunks: int = 0
     refused: tuple[ReportItem, ...] = ()
     error: ByteatlasError | None = None
+    resumed: bool = False
 
     def document(self) -> JSON:
         """For ``--json``."""
@@ -39,6 +40,8 @@ class Outcome:
             "chunks": self.chunks,
             "refused": [{"path": i.path, "reason": i.reason, "detail": i.detail} for i in self.refused],
         }
+        if self.resumed:
+            found["resumed"] = True
         if self.error is not None:
             found["error"] = {"type": type(self.error).__name__, "message": str(self.error)}
         return found
@@ -51,6 +54,13 @@ class Outcome:
 @click.option("--format", "scanner", metavar="NAME", help="The files' format; found by their first bytes if not given.")
 @click.option("--group", metavar="PATH", help="Index only this group of each file.")
 @click.option("--inline-below", type=int, default=0, metavar="BYTES", help="Copy smaller arrays into the map.")
+@click.option("--resume", is_flag=True, help="Pass over files whose map is there and not older than the file.")
+@click.option(
+    "--executor",
+    metavar="KIND",
+    help="serial, threads[:N] or processes[:N]; processes by default where there are many files.",
+)
+@click.option("--dask", metavar="ADDRESS|local", help="Scan on a Dask cluster.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a dataset was refused.")
 @storage_option
 @json_option
@@ -59,6 +69,9 @@ def scan(
     output: str,
     map_format: str,
     strict: bool,
+    resume: bool,
+    executor: str | None,
+    dask: str | None,
     as_json: bool,
     storage_options: Mapping[str, JSON] | None,
     **chosen: Any,
@@ -74,11 +87,18 @@ def scan(
       byteatlas scan s3://bucket/air.nc -o air.parquet --storage-options '{"anon": true}'
     """
     targets = _targets(sources, output, map_format)
-    outcomes = []
-    with progress("scanning", len(sources), quiet=as_json) as advance:
-        for source in sources:
-            outcomes.append(_scan_one(source, targets[source], storage_options, **chosen))
-            advance(source.rpartition("/")[2])
+    from byteatlas.executors import for_each
+
+    if dask is not None and executor is not None:
+        raise click.UsageError("--dask and --executor exclude each other")
+    how = executor if dask is None else f"dask:{dask}"
+    work = Work(targets, storage_options, chosen, resume)
+    with progress("scanning", len(targets), quiet=as_json) as advance:
+        done = for_each(work, list(targets), how, done=lambda source: advance(source.rpartition("/")[2]))
+    outcomes = [
+        done.results.get(source) or Outcome(source, targets[source], error=WorkerFailed(done.failures[source].message))
+        for source in targets
+    ]
     if as_json:
         print_json([outcome.document() for outcome in outcomes])
     else:
@@ -110,6 +130,44 @@ def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str
     if "://" not in output:
         Path(output).mkdir(parents=True, exist_ok=True)
     return targets
+
+
+class WorkerFailed(ByteatlasError):
+    """A file's worker died, or could not hand its result back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Scan one file and write its map. A value, so that it can be sent to other processes."""
+
+    targets: Mapping[str, str]
+    storage_options: Mapping[str, JSON] | None
+    chosen: Mapping[str, Any]
+    resume: bool = False
+
+    def __call__(self, source: str) -> Outcome:
+        target = self.targets[source]
+        if self.resume and up_to_date(source, target):
+            return Outcome(source, target, resumed=True)
+        return _scan_one(source, target, self.storage_options, **self.chosen)
+
+
+def up_to_date(source: str, target: str) -> bool:
+    """Whether a map is there and, where both are local files, not older than what it was made from."""
+    from byteatlas.io.local import local_path
+
+    map_path, source_path = local_path(target), local_path(source)
+    if map_path is None:
+        from fsspec.core import url_to_fs
+
+        system, path = url_to_fs(target)
+        return bool(system.exists(path))
+    made = Path(map_path) / ".zmetadata" if Path(map_path).is_dir() else Path(map_path)
+    if not made.exists():
+        return False
+    if source_path is None or not Path(source_path).exists():
+        return True
+    return made.stat().st_mtime_ns >= Path(source_path).stat().st_mtime_ns
 
 
 def _scan_one(
@@ -155,6 +213,9 @@ def _total(shape: tuple[int, ...]) -> int:
 def _tell(outcome: Outcome) -> None:
     if outcome.error is not None:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {' '.join(str(outcome.error).split())}", err=True)
+        return
+    if outcome.resumed:
+        click.echo(f"{outcome.source} -> {outcome.target}: was there already")
         return
     numbers = f"{count_text(outcome.arrays, 'array')}, {count_text(outcome.chunks, 'chunk')}"
     refused = f", {click.style(f'{len(outcome.refused)} refused', fg='yellow')}" if outcome.refused else ""
