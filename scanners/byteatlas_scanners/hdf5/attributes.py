@@ -12,11 +12,10 @@ from byteatlas.scan.contract import Parse
 from byteatlas_scanners.hdf5 import dataspace, datatype
 from byteatlas_scanners.hdf5.dataspace import Dataspace
 from byteatlas_scanners.hdf5.header import ATTRIBUTE, ATTRIBUTE_INFO, DATASPACE, DATATYPE, SHARED, Header, Message
-from byteatlas_scanners.hdf5.heap import fetch
-from byteatlas_scanners.hdf5.links import dense_keys
+from byteatlas_scanners.hdf5.links import dense_objects
 from byteatlas_scanners.hdf5.shared import Shared
 from byteatlas_scanners.hdf5.types import Datatype
-from byteatlas_scanners.hdf5.wire import MALFORMED, Cursor, Form
+from byteatlas_scanners.hdf5.wire import MALFORMED, Cursor
 
 _V1 = struct.Struct("<BBHHH").unpack_from
 
@@ -70,12 +69,11 @@ def _dense(shared: Shared, info: bytes) -> Parse[list[Message]]:
     heap_at, names_at = cursor.address(), cursor.address()
     if heap_at is None or names_at is None:
         return []
-    keys, heap = yield from dense_keys(form, heap_at, names_at, 8)
-    width = len(keys[0]) - 9 if keys else 0
-    bodies = yield from fetch(form, heap, [key[:width] for key in keys])
+    records, bodies = yield from dense_objects(form, heap_at, names_at, 8)
+    number = int.from_bytes
     return [
-        Message(ATTRIBUTE, key[width], body, int.from_bytes(key[width + 1 : width + 5], "little"))
-        for key, body in zip(keys, bodies, strict=True)
+        Message(ATTRIBUTE, record[-9], body, number(record[-8:-4], "little"))
+        for record, body in zip(records, bodies, strict=True)
     ]
 
 
@@ -108,27 +106,47 @@ def _one(shared: Shared, types: datatype.Cache, message: Message) -> Parse[list[
 def parse_plain(shared: Shared, types: datatype.Cache, body: bytes, order: int = -1) -> Attribute | None:
     """An attribute message that is whole in itself; None when its type or extent is shared."""
     version, flags, name_size, type_size, space_size = _V1(body, 0)
-    if version == 1:
-        at = 8
-        name_end = at + name_size
-        type_at = at + (name_size + 7 & ~7)
+    if version == 3:
+        at, name_end = 9, 9 + name_size
+        type_at, space_at = name_end, name_end + type_size
+        data_at = space_at + space_size
+    elif version == 1:
+        at, name_end, flags = 8, 8 + name_size, 0
+        type_at = 8 + (name_size + 7 & ~7)
         space_at = type_at + (type_size + 7 & ~7)
         data_at = space_at + (space_size + 7 & ~7)
-    elif version in (2, 3):
-        if flags & 3:
-            return None
-        at = 8 if version == 2 else 9
-        name_end = type_at = at + name_size
-        space_at = type_at + type_size
+    elif version == 2:
+        at, name_end = 8, 8 + name_size
+        type_at, space_at = name_end, name_end + type_size
         data_at = space_at + space_size
     else:
         raise CorruptFile(shared.form.base, f"an attribute message of version {version}")
-    kind = datatype.parse(body[type_at : type_at + type_size], 0, types)
-    extent = body[space_at : space_at + space_size]
-    space = shared.spaces.get(extent)
-    if space is None:
-        space = shared.spaces[extent] = dataspace.parse(shared.form, extent)
-    return _assemble(shared.form, body[at:name_end], kind, space, body, data_at, order)
+    if flags & 3:
+        return None
+    # Type and extent lie together; files repeat the same pair over and over.
+    pair = body[type_at:data_at]
+    known = shared.pairs.get(pair)
+    if known is None:
+        kind = datatype.parse(body[type_at : type_at + type_size], 0, types)
+        space = dataspace.parse(shared.form, body[space_at : space_at + space_size])
+        known = shared.pairs[pair] = kind, space, value_size(kind, space)
+    kind, space, size = known
+    if data_at + size > len(body):
+        raise CorruptFile(shared.form.base, "an attribute's value is cut off")
+    return Attribute(_text(body[at:name_end]), kind, space, body[data_at : data_at + size], order)
+
+
+def value_size(kind: Datatype, space: Dataspace) -> int:
+    """Bytes of an attribute's value."""
+    return 0 if space.shape is None else math.prod(space.shape) * kind.size
+
+
+def _text(name: bytes) -> str:
+    raw = name.partition(b"\0")[0]
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def _with_shared(shared: Shared, types: datatype.Cache, body: bytes, order: int) -> Parse[Attribute]:
@@ -142,17 +160,7 @@ def _with_shared(shared: Shared, types: datatype.Cache, body: bytes, order: int)
     if flags & 2:
         space_body = yield from shared.resolve(DATASPACE, space_body)
     kind, space = datatype.parse(kind_body, 0, types), dataspace.parse(shared.form, space_body)
-    return _assemble(shared.form, body[at:type_at], kind, space, body, space_at + space_size, order)
-
-
-def _assemble(form: Form, name: bytes, kind: Datatype, space: Dataspace, body: bytes, at: int, order: int) -> Attribute:
-    shape = space.shape
-    size = kind.size if shape == () else 0 if shape is None else math.prod(shape) * kind.size
-    if at + size > len(body):
-        raise CorruptFile(form.base, "an attribute's value is cut off")
-    raw = name.partition(b"\0")[0]
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    return Attribute(text, kind, space, body[at : at + size], order)
+    begin, size = space_at + space_size, value_size(kind, space)
+    if begin + size > len(body):
+        raise CorruptFile(shared.form.base, "an attribute's value is cut off")
+    return Attribute(_text(body[at:type_at]), kind, space, body[begin : begin + size], order)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
+from byteatlas.types import Buffer
 from byteatlas_scanners.hdf5.wire import Form, verify, verify_all, width_of
 
 HEADER_FIXED = 22  # everything but the root's address and the number of records
@@ -51,8 +52,17 @@ class _Level:
 
 def read_tree(form: Form, address: int, *types: int) -> Parse[Tree]:
     """A tree's header. Raises `CorruptFile`, also when it is not of one of these types."""
-    size = HEADER_FIXED + form.offsets + form.lengths
-    (data,) = yield (form.block(address, size),)
+    (data,) = yield (form.block(address, tree_size(form)),)
+    return parse_tree(form, address, data, *types)
+
+
+def tree_size(form: Form) -> int:
+    """Bytes of a tree's header."""
+    return HEADER_FIXED + form.offsets + form.lengths
+
+
+def parse_tree(form: Form, address: int, data: Buffer, *types: int) -> Tree:
+    """A tree's header from its bytes. Raises `CorruptFile`."""
     sign, kind, node, record, depth = _HEAD(data, 0)
     if sign != b"BTHD\0":
         raise CorruptFile(form.base + address, "no version 2 B-tree")
@@ -102,14 +112,24 @@ def read_records(form: Form, tree: Tree) -> Parse[NDArray[np.uint8]]:
 
 def _one_leaf(form: Form, tree: Tree, address: int) -> Parse[NDArray[np.uint8]]:
     """All records of a tree that is one leaf, as most indexes of names are."""
+    (data,) = yield (form.block(address, leaf_size(form, tree)),)
+    return np.frombuffer(leaf_records(form, tree, data), np.uint8).reshape(-1, tree.record_size)
+
+
+def leaf_size(form: Form, tree: Tree) -> int:
+    """Bytes of a root that is a leaf. Raises `CorruptFile`."""
     count, size = tree.root_records, tree.root_records * tree.record_size
     if count != tree.total or size + NODE_OVERHEAD > tree.node_size:
-        raise CorruptFile(form.base + address, f"a B-tree holds {count} records where {tree.total} are announced")
-    (data,) = yield (form.block(address, NODE_OVERHEAD + size),)
-    verify(data, form.base + address, "a B-tree node")
+        raise CorruptFile(form.base, f"a B-tree holds {count} records where {tree.total} are announced")
+    return NODE_OVERHEAD + size
+
+
+def leaf_records(form: Form, tree: Tree, data: Buffer) -> bytes:
+    """The records of a root that is a leaf. Raises `CorruptFile`."""
+    verify(data, form.base + (tree.root or 0), "a B-tree node")
     if data[:6] != b"BTLF\0" + bytes((tree.type,)):
-        raise CorruptFile(form.base + address, "no B-tree node of the expected kind")
-    return np.frombuffer(data, np.uint8, size, 6).reshape(count, tree.record_size)
+        raise CorruptFile(form.base + (tree.root or 0), "no B-tree node of the expected kind")
+    return bytes(data[6 : len(data) - 4])
 
 
 def _levels(form: Form, tree: Tree) -> list[_Level]:

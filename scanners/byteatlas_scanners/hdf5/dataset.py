@@ -233,6 +233,8 @@ def _encodings(space: Space, table: Table, raw_edges: bool) -> tuple[Table, tupl
     """The distinct filter masks, and which one each listed chunk has (None: all the same)."""
     every = (1 << space.filters) - 1
     masks = table.mask
+    if masks is not None and not raw_edges and not masks.any():
+        return table, (0,), None
     if masks is not None and every:
         masks = masks & np.uint32(every & 0xFFFFFFFF)
     if raw_edges and every:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
+from byteatlas.types import Buffer
 from byteatlas_scanners.hdf5.btree2 import read_records, read_tree
 from byteatlas_scanners.hdf5.filters import Pipeline, undo
 from byteatlas_scanners.hdf5.filters import parse as parse_pipeline
@@ -30,7 +31,6 @@ class Heap:
         rows: rows of the root indirect block; 0 = the root is a direct block.
         filter_size, filter_mask: of the root direct block, when the heap is filtered.
         offset_width, length_width: of the fields in a managed object's id.
-        block: the root block, when it has been read already.
     """
 
     address: int
@@ -49,7 +49,6 @@ class Heap:
     filter_mask: int
     offset_width: int
     length_width: int
-    block: bytes | None = None
 
     @property
     def prefix(self) -> int:
@@ -92,13 +91,22 @@ def _address(form: Form, data: bytes) -> int | None:
     return None if value == form.undefined else value
 
 
+def heap_size(form: Form) -> int:
+    """Bytes of a heap's header without filters."""
+    return 26 + 12 * form.lengths + 3 * form.offsets
+
+
 def read_heap(form: Form, address: int) -> Parse[Heap]:
     """A heap's header. Raises `CorruptFile`."""
-    size = 26 + 12 * form.lengths + 3 * form.offsets
-    (data,) = yield (form.block(address, size),)
+    (data,) = yield (form.block(address, heap_size(form)),)
+    return (yield from parse_heap(form, address, data))
+
+
+def parse_heap(form: Form, address: int, data: Buffer) -> Parse[Heap]:
+    """A heap's header from its first `heap_size` bytes; more are asked for when it is filtered."""
     filtered = int.from_bytes(data[7:9], "little")
     if filtered:
-        size += form.lengths + 4 + filtered
+        size = heap_size(form) + form.lengths + 4 + filtered
         (data,) = yield (form.block(address, size),)
     verify(data, form.base + address, "a fractal heap")
     fields = _fields(form.offsets, form.lengths).unpack_from(data)
@@ -123,12 +131,20 @@ def read_heap(form: Form, address: int) -> Parse[Heap]:
     )  # fmt: skip
 
 
-def preload(form: Form, heap: Heap) -> Parse[Heap]:
-    """With the root block of a small heap, which is fetched along with the index that leads into it."""
-    if heap.root is None or heap.rows or heap.pipeline is not None:
-        return heap
-    (block,) = yield (form.block(heap.root, heap.start),)
-    return replace(heap, block=bytes(block))
+def small_objects(form: Form, heap: Heap, block: Buffer, ids: Sequence[bytes]) -> list[bytes] | None:
+    """The objects of a heap that is one plain direct block; None when some are elsewhere."""
+    data = bytes(block)
+    head = _direct_head(form, heap, _Place(heap.root or 0, 0, heap.start, 0, heap.start), data)
+    split, end, number = 1 + heap.offset_width, 1 + heap.offset_width + heap.length_width, int.from_bytes
+    out = []
+    for key in ids:
+        at, length = number(key[1:split], "little"), number(key[split:end], "little")
+        if key[0]:
+            return None
+        if at < head or at + length > heap.start or not length:
+            raise CorruptFile(form.base + heap.address, "a heap object outside of its block")
+        out.append(data[at : at + length])
+    return out
 
 
 def fetch(form: Form, heap: Heap, ids: Sequence[bytes]) -> Parse[list[bytes]]:
@@ -169,10 +185,6 @@ def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], o
     if heap.root is None:
         raise CorruptFile(form.base + heap.address, "objects in an empty heap")
     wanted.sort()
-    if heap.block is not None:
-        place = _Place(heap.root, 0, heap.start, 0, heap.start)
-        _direct(form, heap, place, heap.block, wanted, out)
-        return
     total = sum(heap.row_size(r) for r in range(heap.rows)) * heap.width
     root = _Place(heap.root, 0, total or heap.start, heap.rows, heap.filter_size or heap.start, heap.filter_mask)
     level: list[tuple[_Place, list[tuple[int, int, int]]]] = [(root, wanted)]
@@ -208,21 +220,27 @@ def _direct(
 ) -> int:
     if heap.pipeline is not None:
         data = undo(heap.pipeline, place.mask, data, place.size)
-    head = 5 + form.offsets + heap.prefix
-    owner = int.from_bytes(data[5 : 5 + form.offsets], "little")
-    begin = int.from_bytes(data[5 + form.offsets : head], "little")
-    if data[:5] != b"FHDB\0" or owner != heap.address or begin != place.begin or len(data) != place.size:
-        raise CorruptFile(form.base + place.address, "no direct block of this heap")
-    if heap.checked:
-        blank = data[:head] + b"\0\0\0\0" + data[head + 4 :]
-        verify(blank + data[head : head + 4], form.base + place.address, "a heap's direct block")
-        head += 4
+    head = _direct_head(form, heap, place, data)
     for offset, length, i in wanted:
         at = offset - place.begin
         if at < head or at + length > place.size or not length:
             raise CorruptFile(form.base + place.address, "a heap object outside of its block")
         out[i] = data[at : at + length]
     return len(wanted)
+
+
+def _direct_head(form: Form, heap: Heap, place: _Place, data: bytes) -> int:
+    """Check a direct block; returns where its objects begin."""
+    head = 5 + form.offsets + heap.prefix
+    owner = int.from_bytes(data[5 : 5 + form.offsets], "little")
+    begin = int.from_bytes(data[5 + form.offsets : head], "little")
+    if data[:5] != b"FHDB\0" or owner != heap.address or begin != place.begin or len(data) != place.size:
+        raise CorruptFile(form.base + place.address, "no direct block of this heap")
+    if not heap.checked:
+        return head
+    blank = data[:head] + b"\0\0\0\0" + data[head + 4 :]
+    verify(blank + data[head : head + 4], form.base + place.address, "a heap's direct block")
+    return head + 4
 
 
 def _indirect(

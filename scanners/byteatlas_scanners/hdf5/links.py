@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
-from byteatlas_scanners.hdf5.btree2 import read_records, read_tree
+from byteatlas_scanners.hdf5.btree2 import leaf_records, leaf_size, parse_tree, read_records, tree_size
 from byteatlas_scanners.hdf5.header import LINK, LINK_INFO, SYMBOL_TABLE, Header
-from byteatlas_scanners.hdf5.heap import Heap, fetch, preload, read_heap
+from byteatlas_scanners.hdf5.heap import fetch, heap_size, parse_heap, small_objects
 from byteatlas_scanners.hdf5.steps import both
 from byteatlas_scanners.hdf5.wire import Cursor, Form
 
@@ -132,17 +132,39 @@ def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:
     heap_at, names_at = cursor.address(), cursor.address()
     if heap_at is None or names_at is None:
         return []
-    keys, heap = yield from dense_keys(form, heap_at, names_at, 5)
-    bodies = yield from fetch(form, heap, [bytes(row[4:]) for row in keys])
+    _, bodies = yield from dense_objects(form, heap_at, names_at, 5)
     return [parse_link(form, body) for body in bodies]
 
 
-def dense_keys(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tuple[list[bytes], Heap]]:
-    """The records of a name index and the heap that they point into, both read as far as that goes, side by side."""
-    tree, heap = yield from both(read_tree(form, tree_at, kind), read_heap(form, heap_at))
-    rows, heap = yield from both(read_records(form, tree), preload(form, heap))
-    data, size = rows.tobytes(), tree.record_size
-    return [data[at : at + size] for at in range(0, len(data), size)], heap
+ID_OF = {5: slice(4, None), 8: slice(0, -9)}
+"""Where the heap id is in a record: link names (5) have a hash before it, attribute names (8) flags and more behind."""
+
+
+def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tuple[list[bytes], list[bytes]]]:
+    """The records of a name index, and the objects of the heap that they stand for, read side by side."""
+    asks = (form.block(tree_at, tree_size(form)), form.block(heap_at, heap_size(form)))
+    head, start = yield asks
+    tree = parse_tree(form, tree_at, head, kind)
+    heap = yield from parse_heap(form, heap_at, start)
+    key = ID_OF[kind]
+    if tree.root is None or not tree.total:
+        return [], []
+    if tree.depth or heap.root is None or heap.rows or heap.pipeline is not None:
+        rows = yield from read_records(form, tree)
+        data = rows.tobytes()
+    else:  # one leaf and one block, as nearly always: both at once
+        leaf, block = yield (form.block(tree.root, leaf_size(form, tree)), form.block(heap.root, heap.start))
+        data = leaf_records(form, tree, leaf)
+        records = _cut(data, tree.record_size)
+        found = small_objects(form, heap, block, [record[key] for record in records])
+        if found is not None:
+            return records, found
+    records = _cut(data, tree.record_size)
+    return records, (yield from fetch(form, heap, [record[key] for record in records]))
+
+
+def _cut(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Link]]:

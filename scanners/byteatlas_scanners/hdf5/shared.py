@@ -12,6 +12,7 @@ from byteatlas.scan.contract import Parse
 from byteatlas_scanners.hdf5.dataspace import Dataspace
 from byteatlas_scanners.hdf5.header import SHARED, Message, read_header
 from byteatlas_scanners.hdf5.heap import Heap, fetch, read_heap
+from byteatlas_scanners.hdf5.types import Datatype
 from byteatlas_scanners.hdf5.wire import Cursor, Form, verify
 
 IN_HEAP, COMMITTED = 1, 2
@@ -19,12 +20,12 @@ IN_HEAP, COMMITTED = 1, 2
 
 @dataclass(slots=True)
 class Shared:
-    """Resolves shared messages of one file; keeps what it has read, and the dataspaces that attributes repeat."""
+    """Resolves shared messages of one file; keeps them, and the types and extents that attributes repeat."""
 
     form: Form
     messages: dict[tuple[int, int | bytes], bytes] = field(default_factory=dict)
     heaps: dict[int, Heap] = field(default_factory=dict)
-    spaces: dict[bytes, Dataspace] = field(default_factory=dict)
+    pairs: dict[bytes, tuple[Datatype, Dataspace, int]] = field(default_factory=dict)
     _table: list[tuple[int, int]] | None = None
 
     def body(self, message: Message) -> Parse[bytes]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def most_chunks(form: Form) -> int:
     return min(MOST_CHUNKS, max(USUAL_CHUNKS, form.size))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Space:
     """A chunked dataset's geometry.
 
@@ -40,12 +41,12 @@ class Space:
     nbytes: int
     filters: int
 
-    @property
+    @cached_property
     def grid(self) -> tuple[int, ...]:
         """Chunks along each axis."""
         return tuple([-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True)])
 
-    @property
+    @cached_property
     def full_grid(self) -> tuple[int | None, ...]:
         """Chunks along each axis when the dataset has its largest shape; None = unlimited."""
         return tuple([None if n is None else -(-n // c) for n, c in zip(self.most, self.chunk, strict=True)])
