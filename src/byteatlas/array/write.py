@@ -104,7 +104,7 @@ class WritableArray(Array):
             data = np.broadcast_to(data, plan.shape)
         except ValueError as error:
             raise BadSelection(f"values of shape {data.shape} do not fit a selection of shape {plan.shape}") from error
-        data = data[tuple(np.newaxis if a.drop else slice(None, None, -1 if a.flip else 1) for a in plan.axes)]
+        data = data[(*(np.newaxis if a.drop else slice(None, None, -1 if a.flip else 1) for a in plan.axes), ...)]
         chunks = plan.flat_chunks()
         whole = plan.whole()
         locator = StoreLocator.of(self._store, self.path, StoredArray(self.meta))
