@@ -12,6 +12,7 @@ from byteatlas.io.open import open_source
 from byteatlas.types import JSON, ByteRange
 
 Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
+"""``json`` is a reference map in one text: JSON, or a DMR++ document."""
 
 JSON_SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.zstd", ".json.bz2", ".json.xz")
 PARQUET_SUFFIXES = (".parquet", ".parq")
@@ -31,6 +32,8 @@ def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"
+    if name.endswith(".dmrpp"):
+        return "json"
     if path is None:
         for suffixes, kind in _BY_SUFFIX:
             if name.endswith(suffixes):

@@ -37,7 +37,7 @@ def read_references(
     storage_options: Mapping[str, JSON] | None = None,
     options: ReadOptions | None = None,
 ) -> VirtualNode:
-    """A reference map (kerchunk JSON, plain or compressed, or a Parquet folder) as a tree of virtual arrays, lazily.
+    """A reference map (kerchunk JSON, plain or compressed, Parquet folder, DMR++) as a tree of virtual arrays, lazily.
 
     Args:
         target: a path or URL; the text itself; or the references as a dict.
@@ -55,6 +55,10 @@ def read_references(
     url = absolute(os.fspath(target)).rstrip("/")
     if options.base is None:
         options = replace(options, base=url)
+    if url.endswith(".dmrpp"):
+        from byteatlas.manifest.dmrpp import read_dmrpp
+
+        return read_dmrpp(open_source(url, storage_options), url, options)
     if is_parquet_map(url):
         from byteatlas.manifest.parquet_read import read_parquet
 
