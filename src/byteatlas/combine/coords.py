@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combine import times
+from byteatlas.combine.inputs import first_url
 from byteatlas.combine.model import (
     ByOrder,
     CombineOptions,
@@ -28,7 +29,7 @@ from byteatlas.combine.model import (
     Values,
     listed,
 )
-from byteatlas.combine.packing import packing_of, unpacked
+from byteatlas.combine.packing import masked, packing_of, unpacked
 from byteatlas.combine.same import Class, classify
 from byteatlas.combine.values import read_all
 from byteatlas.errors import BadRequest
@@ -135,7 +136,16 @@ def settle(
 ) -> tuple[Coordinate, list[Finding]]:
     """Bring values from the files to common packing, units and calendar."""
     findings: list[Finding] = []
+    if values and values[0].dtype.hasobject:
+        values = [np.array(v.tolist()) for v in values]
     packings = [packing_of(c.meta) for c in classes]
+    absent = [
+        i for c, p in zip(classes, packings, strict=True) if p.mask for i in c.members if has_masked(values[i], p.mask)
+    ]
+    if absent:
+        names = tuple(inputs[i].name for i in absent)
+        detail = f"the coordinate of {dim!r} has values that mean no data"
+        return Coordinate(dim, f"variable {path}", None, path), [Finding("conflict", "coordinate", path, names, detail)]
     packed = any(p != packings[0] for p in packings)
     if packed:
         for c, p in zip(classes, packings, strict=True):
@@ -164,6 +174,11 @@ def settle(
         values = [v for v in converted if v is not None]
     lengths = path == dim and all(c.meta.dimension_names == (dim,) for c in classes)
     return Coordinate(dim, label, tuple(values), path, None, target, own, packed, scalar, lengths), findings
+
+
+def has_masked(values: NDArray[Any], mask: tuple[float | int | str, ...]) -> bool:
+    hidden = masked(values, mask) if values.dtype.kind in "iuf" else None
+    return hidden is not None and bool(hidden.any())
 
 
 def common_time(
@@ -239,7 +254,8 @@ def outside_value(source: CoordinateSource, index: int, item: Input) -> object:
             path = find_variable(variable or "", item)
             return None if path is None else item.arrays[path].meta.attributes.get(name)
         case FromName(pattern, strptime):
-            return name_value(pattern, strptime, item.name)
+            found = name_value(pattern, strptime, item.name)
+            return name_value(pattern, strptime, first_url(item.arrays, index)) if found is None else found
         case Values(values):
             if index >= len(values):
                 raise BadRequest(f"{len(values)} coordinate values for more inputs")

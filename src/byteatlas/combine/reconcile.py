@@ -16,6 +16,7 @@ from byteatlas.combine.packing import (
     Packing,
     as_stored,
     packing_of,
+    scalars,
     unpacked,
 )
 from byteatlas.combine.same import Class, decode_equal, same_scalar, show_json
@@ -191,7 +192,8 @@ def widest(types: Sequence[np.dtype[Any]]) -> np.dtype[Any] | None:
 
 def nodata_value(meta: ArrayMeta, packing: Packing, dtype: np.dtype[Any]) -> object | None:
     """What absent data read as: the file's own "no data" value, else NaN, else nothing."""
-    for value in packing.mask:
+    named = [v for v in scalars(meta.attributes.get("_FillValue")) if v in packing.mask]
+    for value in (*named, *packing.mask):
         stored = None if isinstance(value, str) else as_stored(value, dtype)
         if stored is not None:
             result: object = stored

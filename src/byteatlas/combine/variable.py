@@ -28,7 +28,7 @@ from byteatlas.combine.layout import (
 )
 from byteatlas.combine.model import Finding
 from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
-from byteatlas.combine.reconcile import Merged, Question, reconcile
+from byteatlas.combine.reconcile import Merged, Question, reconcile, shape_conflicts
 from byteatlas.combine.refine import reclassified, refine
 from byteatlas.combine.same import Class, classify
 from byteatlas.combine.values import nbytes, read_all
@@ -83,6 +83,10 @@ def treat(path: str, context: Context) -> Outcome:
             if job is not None:
                 return job
     first = arrays[0].meta
+    twice = [d.name for d in context.dims if (first.dimension_names or ()).count(d.name) > 1]
+    if twice:
+        detail = f"dimension {twice[0]!r} is there twice: {first.dimension_names}"
+        return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
     classes = classify([a.meta for a in arrays], have, frozenset(axes))
     if path in context.bounds or time_units_differ(classes):
@@ -116,7 +120,7 @@ def stacks(path: str, meta: ArrayMeta, context: Context) -> bool:
 def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Context) -> Outcome | None:
     """The combined coordinate, rewritten into the map; None when it is too large or has other dimensions."""
     coord, blocks = dim.coordinate, dim.arranged.blocks
-    if coord.values is None or not blocks or any(b.dtype.hasobject for b in blocks[:1]):
+    if coord.values is None or not blocks or (arrays and arrays[0].meta.data_type.numpy.hasobject):
         return None
     line: NDArray[Any] = np.concatenate(blocks) if dim.arranged.line is None else dim.arranged.line
     if line.nbytes > context.options.inline_below:
@@ -205,6 +209,9 @@ def mosaic(
 ) -> Outcome:
     """The general case: any grid of tiles, any mixture of descriptions."""
     arrays = [a if isinstance(a.manifest, ChunkManifest) else replace(a, manifest=a.manifest.load()) for a in arrays]
+    misfit = shape_conflicts(Question(path, classes, context.names, False, [], context.options))
+    if misfit:
+        return None, misfit
     raised = raise_classes(path, arrays, classes, have, lifted, context)
     if isinstance(raised, Finding):
         return None, [raised]
