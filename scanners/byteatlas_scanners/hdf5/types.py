@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
 
@@ -83,26 +83,27 @@ class Datatype:
     dims: tuple[int, ...] = ()
     reference: int = 0
 
-    @property
-    def plain(self) -> str | None:
-        """The NumPy type string of a number that fills its bytes in a layout that NumPy knows, else None."""
-        bits = self.bits
-        if bits is None or bits.offset or bits.precision != 8 * self.size or self.size not in (1, 2, 4, 8):
-            return None
-        if self.kind is Kind.FLOAT:
-            return f"{bits.order}f{self.size}" if self.number == _IEEE.get(self.size) else None
-        if self.kind in (Kind.INTEGER, Kind.ENUM, Kind.BITFIELD):
-            return f"{bits.order}{'i' if bits.signed else 'u'}{self.size}"
-        return None
+    plain: str | None = field(init=False, compare=False, repr=False)
+    """The NumPy type string of a number that fills its bytes in a layout that NumPy knows, else None."""
+    variable: bool = field(init=False, compare=False, repr=False)
+    """Whether values lie outside of the element's own bytes, in a global heap."""
 
-    @property
-    def variable(self) -> bool:
-        """Whether values lie outside of the element's own bytes, in a global heap."""
-        if self.kind in (Kind.VLEN, Kind.VLEN_STRING):
-            return True
-        if self.base is not None and self.base.variable:
-            return True
-        return any(m.type.variable for m in self.members)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plain", _plain(self))
+        base = self.base is not None and self.base.variable
+        outside = self.kind in (Kind.VLEN, Kind.VLEN_STRING)
+        object.__setattr__(self, "variable", outside or base or any(m.type.variable for m in self.members))
+
+
+def _plain(dt: Datatype) -> str | None:
+    bits = dt.bits
+    if bits is None or bits.offset or bits.precision != 8 * dt.size or dt.size not in (1, 2, 4, 8):
+        return None
+    if dt.kind is Kind.FLOAT:
+        return f"{bits.order}f{dt.size}" if dt.number == _IEEE.get(dt.size) else None
+    if dt.kind in (Kind.INTEGER, Kind.ENUM, Kind.BITFIELD):
+        return f"{bits.order}{'i' if bits.signed else 'u'}{dt.size}"
+    return None
 
 
 _IEEE = {

@@ -127,19 +127,24 @@ def _value(value: Value, lookup: Lookup) -> JSON:
     dt, shape, data = value
     if shape is None:
         return "" if dt.kind in (Kind.STRING, Kind.VLEN_STRING) else None
+    if shape in _SINGLE:
+        if dt.size > len(data):
+            raise CorruptFile(lookup.context.form.base, "an attribute's value is cut off")
+        if dt.kind is Kind.STRING:
+            return text(fixed(dt, data[: dt.size]))
+        if dt.plain is not None and not dt.symbols:
+            return _SCALARS[dt.plain](data)[0]
+        return json_values(dt, data, 1, lookup)[0]
     count = math.prod(shape)
     if count * dt.size > len(data):
         raise CorruptFile(lookup.context.form.base, "an attribute's value is cut off")
-    if count == 1 and len(shape) <= 1:
-        plain = dt.plain
-        if plain is not None and not dt.symbols:
-            return _SCALARS[plain](data)[0]
-        if dt.kind is Kind.STRING:
-            return text(fixed(dt, data[: dt.size]))
-        return json_values(dt, data, 1, lookup)[0]
+    if dt.plain is not None and not dt.symbols:
+        numbers = np.frombuffer(data, dt.plain, count)
+        return numbers.tolist() if len(shape) == 1 else numbers.reshape(shape).tolist()
     return nested(json_values(dt, data, count, lookup), shape)
 
 
+_SINGLE = ((), (1,))
 _FORMATS = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q"} | {
     "f2": "e",
     "f4": "f",
