@@ -12,8 +12,11 @@ import click
 import pytest
 from tests.archives import small_archive
 
+from byteatlas import api
+from byteatlas.array import Array
 from byteatlas.cli.app import COMMANDS, STATUS, run
 from byteatlas.errors import ByteatlasError
+from byteatlas.manifest.model import VirtualArray
 
 pytest.importorskip("netCDF4")
 
@@ -34,9 +37,6 @@ def documents(*arguments: object, capsys: pytest.CaptureFixture[str]) -> Any:
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:
     """A netCDF-4 file whose first chunk of ``sst`` has other bytes than when it was written."""
-    from byteatlas import api
-    from byteatlas.manifest.model import VirtualArray
-
     path = tmp_path / "damaged.nc"
     data = bytearray(small_archive()[0].read_bytes())
     sst = api.scan(small_archive()[0])["sst"]
@@ -181,6 +181,21 @@ def test_verify(tmp_path: Path, damaged: Path, capsys: pytest.CaptureFixture[str
     status, out, _ = call("verify", damaged, capsys=capsys)
     assert status == 1
     assert "sst" in out
+
+
+def test_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, target = small_archive()[0], tmp_path / "c.zarr"
+    found = documents("copy", file, target, "--chunks", "2,36,36", "--shards", "sst=2,36,72", capsys=capsys)
+    assert found["arrays"] == 9
+    arrays = {a["path"]: a for a in documents("info", target, capsys=capsys)["arrays"]}
+    assert arrays["atmosphere/t2m"]["chunks"] == [2, 36, 36]
+    ours, theirs = api.open(target, path="sst"), api.open(file, path="sst")
+    assert isinstance(ours, Array)
+    assert isinstance(theirs, Array)
+    assert (ours[...] == theirs[...]).all()
+    assert call("copy", file, tmp_path / "d.zarr", "--chunks", "x", capsys=capsys)[0] == 2
+    other = small_archive()[1]
+    assert call("copy", other, target, "--no-resume", capsys=capsys)[0] == 5
 
 
 @pytest.mark.parametrize(

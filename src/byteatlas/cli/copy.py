@@ -1,0 +1,108 @@
+"""``byteatlas copy``: virtual (or stored) arrays into a real Zarr store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from byteatlas.cli.common import count_text, json_option, print_json, progress, size_text, storage_option
+from byteatlas.types import JSON, Shape
+
+
+@click.command(no_args_is_help=True)
+@click.argument("source", metavar="X")
+@click.argument("target", metavar="STORE", type=click.Path(path_type=Path))
+@click.option("--group", "path", default="", metavar="PATH", help="Copy only this group or array.")
+@click.option("--zarr-format", type=click.Choice(["2", "3"]), default="3", show_default=True)
+@click.option(
+    "--chunks", multiple=True, metavar="[PATH=]N,N,...", help="Chunk shape: of one array, or of all with so many axes."
+)
+@click.option(
+    "--shards", multiple=True, metavar="[PATH=]N,N,...", help="Shard shape, likewise; a multiple of the chunks."
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(1),
+    default=256,
+    show_default=True,
+    metavar="MB",
+    help="Decoded data held at a time.",
+)
+@click.option("--no-resume", is_flag=True, help="Refuse a store that holds an unfinished copy.")
+@storage_option
+@json_option
+def copy(
+    source: str,
+    target: Path,
+    path: str,
+    zarr_format: str,
+    chunks: tuple[str, ...],
+    shards: tuple[str, ...],
+    memory: int,
+    no_resume: bool,
+    storage_options: Mapping[str, JSON] | None,
+    as_json: bool,
+) -> None:
+    """Copy a map's, store's or archive's values into a Zarr store (a folder), in new chunks if asked to.
+
+    A copy that was interrupted goes on where it stopped when the same command is given again.
+
+    \b
+    Example:
+      byteatlas copy all.parquet sst.zarr --group sst --chunks 72,36,36
+      byteatlas copy ocean.nc ocean.zarr --chunks atmosphere/t2m=6,48,96 --shards atmosphere/t2m=6,144,288
+    """
+    from byteatlas import api
+    from byteatlas.array import Array
+    from byteatlas.array.copy import CopyOptions
+    from byteatlas.array.copy import copy as copy_node
+    from byteatlas.store.directory import DirectoryStore
+
+    node = api.open(source, path=path, storage_options=storage_options)
+    arrays = [node] if isinstance(node, Array) else [n for _, n in node.walk() if isinstance(n, Array)]
+    options = CopyOptions(
+        zarr_format=3 if zarr_format == "3" else 2,
+        chunks=shapes(chunks, "--chunks"),
+        shards=shapes(shards, "--shards"),
+        memory=memory << 20,
+        resume=not no_resume,
+    )
+    finished: set[str] = set()
+    with progress("copying", len(arrays), quiet=as_json) as advance:
+
+        def tell(name: str, done: int, total: int) -> None:
+            if done >= total and name not in finished:
+                finished.add(name)
+                advance(name)
+
+        copy_node(node, DirectoryStore(target, writable=True), options, tell)
+    size = sum(f.stat().st_size for f in target.rglob("*") if f.is_file())
+    decoded = sum(a.nbytes for a in arrays)
+    if as_json:
+        print_json({"source": source, "target": str(target), "arrays": len(arrays), "bytes": size, "nbytes": decoded})
+    else:
+        click.echo(
+            f"{source} -> {target}: {count_text(len(arrays), 'array')}, {size_text(size)} for {size_text(decoded)}"
+        )
+
+
+def shapes(words: tuple[str, ...], option: str) -> dict[str, Shape] | Shape | None:
+    """``a/b=1,2`` by path, or one ``1,2`` for all.
+
+    >>> shapes(("a=1,2", "b=3"), "--chunks"), shapes(("4,5",), "--chunks")
+    ({'a': (1, 2), 'b': (3,)}, (4, 5))
+    """
+    found: dict[str, Shape] = {}
+    for word in words:
+        path, _, numbers = word.rpartition("=")
+        try:
+            found[path.strip("/")] = tuple(int(n) for n in numbers.split(","))
+        except ValueError:
+            raise click.BadParameter(f"{numbers!r} is no shape", param_hint=option) from None
+    if "" in found:
+        if len(found) > 1:
+            raise click.BadParameter("one shape for all arrays, or shapes by path, not both", param_hint=option)
+        return found[""]
+    return found or None
