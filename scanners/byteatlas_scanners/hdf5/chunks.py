@@ -161,13 +161,13 @@ class _Nodes:
     """The used entries of nodes of one level, in order.
 
     Attributes:
-        used: entries of each node.
+        ends: where each node's entries end.
         linear: each entry's position as one number that grows as the positions do; its index in the grid when
             ``inside``: no chunk is beyond the dataset's present shape.
     """
 
     level: int
-    used: NDArray[Any]
+    ends: NDArray[Any]
     child: NDArray[Any]
     nbytes: NDArray[Any]
     mask: NDArray[Any]
@@ -184,10 +184,9 @@ def _node_size(form: Form, space: Space) -> int:
 
 def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: list[int]) -> _Nodes:
     """Decode nodes of one size and level, all at once: their fields are strided views of the joined bytes."""
-    data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
     count, rank, slots = len(blocks), len(space.shape), 2 * form.chunk_k
-    size, head, key = _node_size(form, space), 8 + 2 * form.offsets, 16 + 8 * rank
-    step, level = key + form.offsets, data[5]
+    head, key, level = 8 + 2 * form.offsets, 16 + 8 * rank, blocks[0][5]
+    step = key + form.offsets
     sign = b"TREE\x01" + bytes((level,))
     if any(block[:6] != sign for block in blocks):
         raise CorruptFile(form.base + places[0], "no B-tree nodes of raw data chunks, or of different levels")
@@ -197,27 +196,23 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
             return _no_nodes(level, rank)
         raise CorruptFile(form.base + places[0], f"B-tree nodes of {min(numbers)} to {max(numbers)} entries")
     if count == 1 and numbers[0] <= FEW:
-        return _few(form, space, bytes(data), numbers[0], level, places[0])
-    used = np.array(numbers, np.int64)
-    sizes: NDArray[Any] = np.ndarray((count, slots, 2), "<u4", data, head, (size, step, 4))
-    at: NDArray[Any] = np.ndarray((count, slots + 1, rank + 1), "<u8", data, head + 8, (size, step, 8))
-    child: NDArray[Any] = np.ndarray((count, slots), f"<u{form.offsets}", data, head + key, (size, step))
-    if count == 1:
-        n = numbers[0]
-        entries, child, sizes = at[0, :n], child[0, :n], sizes[0, :n]
-        ends, tails = at[:, n - 1], at[:, n]
-    else:
-        keep = np.arange(slots) < used[:, None]
-        entries, child, sizes = at[:, :slots][keep], child[keep], sizes[keep]
-        every = np.arange(count)
-        ends, tails = at[every, used - 1], at[every, used]
-    if not _all_less(ends, tails):
+        return _few(form, space, bytes(blocks[0]), numbers[0], level, places[0])
+    # Only the used part of each node is joined: then every field is one strided view.
+    stops = [head + n * step for n in numbers]
+    raw = b"".join([block[head:stop] for block, stop in zip(blocks, stops, strict=True)])
+    tails = b"".join([block[stop + 8 : stop + key] for block, stop in zip(blocks, stops, strict=True)])
+    total = len(raw) // step
+    entries: NDArray[Any] = np.ndarray((total, rank + 1), "<u8", raw, 8, (step, 8))
+    ends = np.cumsum(numbers)
+    if not _all_less(entries[ends - 1], np.frombuffer(tails, "<u8").reshape(count, rank + 1)):
         raise CorruptFile(form.base + places[0], "a B-tree node whose last key is not behind its entries")
     scaled, odd = np.divmod(entries, np.array((*space.chunk, 1 << 62), np.uint64))
-    if odd.any():
+    if np.count_nonzero(odd):
         raise CorruptFile(form.base + places[0], "a chunk that is not on the grid")
+    sizes: NDArray[Any] = np.ndarray((total, 2), "<u4", raw, 0, (step, 4))
+    child: NDArray[Any] = np.ndarray((total,), f"<u{form.offsets}", raw, key, (step,))
     linear, inside = _linear(space, scaled)
-    return _Nodes(level, used, child, sizes[:, 0], sizes[:, 1], scaled, linear, inside)
+    return _Nodes(level, ends, child, sizes[:, 0], sizes[:, 1], scaled, linear, inside)
 
 
 def _few(form: Form, space: Space, data: bytes, count: int, level: int, place: int) -> _Nodes:
@@ -288,15 +283,16 @@ def _linear(space: Space, scaled: NDArray[Any]) -> tuple[NDArray[np.int64], bool
 
 def _check_order(form: Form, nodes: _Nodes, bounds: NDArray[Any]) -> None:
     """Keys grow through all nodes, and each node lies between its parent's keys."""
-    linear, used = nodes.linear, nodes.used
-    inside = nodes.inside
-    sound = bool((linear[1:] > linear[:-1]).all()) if inside else _all_less(nodes.scaled[:-1], nodes.scaled[1:])
-    if sound and len(bounds):
-        ends = np.cumsum(used)
-        sound = bool((linear[ends - used] >= bounds[: len(used)]).all())
-        following = bounds[1 : len(used) + 1]
-        last = linear[ends - 1][: len(following)]
-        sound = sound and bool((last < following if inside else last <= following).all())
+    linear, ends, inside = nodes.linear, nodes.ends, nodes.inside
+    if inside:
+        sound = np.count_nonzero(linear[1:] > linear[:-1]) == max(0, len(linear) - 1)
+    else:
+        sound = _all_less(nodes.scaled[:-1], nodes.scaled[1:])
+    if sound and len(bounds) and len(linear):
+        firsts = linear[np.concatenate([ends[:1] * 0, ends[:-1]])]
+        lasts, following = linear[ends - 1], bounds[1 : len(ends) + 1]
+        below = lasts[: len(following)] < following if inside else lasts[: len(following)] <= following
+        sound = not np.count_nonzero(firsts < bounds[: len(ends)]) and bool(below.all())
     if not sound:
         raise CorruptFile(form.base, "the keys of a B-tree of chunks are out of order")
 

@@ -91,25 +91,33 @@ def describe(shared: Shared, types: datatype.Cache, header: Header) -> Parse[Des
             bodies[kind] = (yield from shared.body(message)) if message.flags & SHARED else message.body
     if DATASPACE not in bodies or DATATYPE not in bodies or LAYOUT not in bodies:
         raise CorruptFile(form.base + header.address, "a dataset without extent, type or layout")
-    space = dataspace.parse(form, bodies[DATASPACE])
+    space = shared.once(dataspace.parse, bodies[DATASPACE])
     slots: tuple[Slot, ...] = ()
     if EXTERNAL in bodies:
         slots = yield from read_slots(form, bodies[EXTERNAL])
-    pipeline = filters.parse(bodies[PIPELINE]) if PIPELINE in bodies else filters.Pipeline()
+    pipeline = shared.once(_pipeline, bodies[PIPELINE]) if PIPELINE in bodies else filters.Pipeline()
     return Description(
         space,
         datatype.parse(bodies[DATATYPE], 0, types),
         layout.parse(form, bodies[LAYOUT]),
         pipeline,
-        _fill(bodies),
+        _fill(shared, bodies),
         slots,
     )
 
 
-def _fill(bodies: dict[int, bytes]) -> fillvalue.Fill:
+def _pipeline(form: Form, body: bytes) -> filters.Pipeline:
+    return filters.parse(body)
+
+
+def _new_fill(form: Form, body: bytes) -> fillvalue.Fill:
+    return fillvalue.parse(body)
+
+
+def _fill(shared: Shared, bodies: dict[int, bytes]) -> fillvalue.Fill:
     """The new message wins where both are there, as in the library."""
     if FILL in bodies:
-        return fillvalue.parse(bodies[FILL])
+        return shared.once(_new_fill, bodies[FILL])
     return fillvalue.parse_old(bodies[FILL_OLD]) if FILL_OLD in bodies else fillvalue.DEFAULT
 
 

@@ -5,7 +5,9 @@ What is shared by many objects is read once per file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
@@ -14,6 +16,8 @@ from byteatlas_scanners.hdf5.header import SHARED, Message, read_header
 from byteatlas_scanners.hdf5.heap import Heap, fetch, read_heap
 from byteatlas_scanners.hdf5.types import Datatype
 from byteatlas_scanners.hdf5.wire import Cursor, Form, verify
+
+T = TypeVar("T")
 
 IN_HEAP, COMMITTED = 1, 2
 
@@ -26,7 +30,15 @@ class Shared:
     messages: dict[tuple[int, int | bytes], bytes] = field(default_factory=dict)
     heaps: dict[int, Heap] = field(default_factory=dict)
     pairs: dict[bytes, tuple[Datatype, Dataspace, int]] = field(default_factory=dict)
+    decoded: dict[tuple[object, bytes], Any] = field(default_factory=dict)
     _table: list[tuple[int, int]] | None = None
+
+    def once(self, decode: Callable[[Form, bytes], T], body: bytes) -> T:
+        """What a message decodes to; equal messages, which many datasets have, are decoded once."""
+        found: T | None = self.decoded.get((decode, body))
+        if found is None:
+            found = self.decoded[decode, body] = decode(self.form, body)
+        return found
 
     def body(self, message: Message) -> Parse[bytes]:
         """A message's body, wherever it is stored. Raises `CorruptFile`."""

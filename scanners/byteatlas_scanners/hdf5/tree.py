@@ -11,7 +11,7 @@ from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RectilinearGrid
 from byteatlas.scan.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas_scanners.hdf5 import datatype, fillvalue
-from byteatlas_scanners.hdf5.dataset import encodings
+from byteatlas_scanners.hdf5.dataset import Description, encodings
 from byteatlas_scanners.hdf5.dims import Names
 from byteatlas_scanners.hdf5.layout import Virtual
 from byteatlas_scanners.hdf5.library import Library
@@ -50,6 +50,7 @@ class Builder:
     begun: set[tuple[int, int]] = field(default_factory=set)
     repeated: int = 0
     stored: dict[int, Stored] = field(default_factory=dict)
+    fills: dict[tuple[int, int], object] = field(default_factory=dict)
 
     def build(self, file: File, address: int) -> VirtualGroup:
         """The group at an address and everything below it."""
@@ -156,7 +157,7 @@ class Builder:
             stored.data_type,
             RegularGrid(pieces.chunk + inner) if pieces.grid is None else _with_inner(pieces.grid, inner),
             encodings(what, stored, pieces.masks),
-            fillvalue.resolve(what.fill, what.type),
+            self._fill(what),
             facts.names.of(node, inner),
             facts.attributes.get(node.address, {}),
         )
@@ -164,6 +165,13 @@ class Builder:
         if inner:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
+
+    def _fill(self, what: Description) -> object:
+        """What a missing chunk reads as; types and fill values repeat, and are shared objects when they do."""
+        key = (id(what.type), id(what.fill))
+        if key not in self.fills:
+            self.fills[key] = fillvalue.resolve(what.fill, what.type)
+        return self.fills[key]
 
     def _virtual(self, file: File, node: Dataset, stored: Stored) -> VirtualArray:
         """A virtual dataset, from the arrays that it is made of."""
@@ -186,7 +194,7 @@ class Builder:
             stored.data_type,
             RegularGrid(tuple([n or 1 for n in shape])),
             (Encoding(stored.codecs),),
-            fillvalue.resolve(node.what.fill, node.what.type),
+            self._fill(node.what),
             facts.names.of(node, ()),
             facts.attributes.get(node.address, {}),
         )
