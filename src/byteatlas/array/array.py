@@ -44,7 +44,7 @@ class Array:
     the fill value; one whose bytes cannot be fetched raises `FetchFailed`, one that does not decode `CorruptChunk`.
     """
 
-    __slots__ = ("_context", "_grid", "_inner_shape", "_meta", "_options", "_path")
+    __slots__ = ("_context", "_grid", "_inner_shape", "_locator", "_meta", "_options", "_path", "_registry")
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class Array:
         registry: Mapping[str, Any] | None = None,
     ) -> None:
         self._meta, self._path, self._options = meta, path, options
+        self._locator, self._registry = locator, registry
         inner = unsharded(meta, locator, Pipelines(meta, registry), options)
         self._grid, self._inner_shape = inner.grid, inner.chunk_shape
         counts = chunk_counts(meta.shape, inner.grid)
@@ -127,11 +128,11 @@ class Array:
 
     def with_options(self, options: ReadOptions) -> Array:
         """The same array, read differently."""
-        made = object.__new__(type(self))
-        for slot in Array.__slots__:
-            setattr(made, slot, getattr(self, slot))
-        made._options = options
-        return made
+        return Array(self._meta, self._locator, self._path, options, self._registry)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what it was made of: pipelines and open files are made anew."""
+        return Array, (self._meta, self._locator, self._path, self._options, self._registry)
 
     def __repr__(self) -> str:
         return f"<Array {'/' + self._path!r} {self.shape} {self.dtype}>"

@@ -48,7 +48,7 @@ class WriteOptions:
 class WritableArray(Array):
     """A stored array that can be assigned to. Not safe for several writers of one chunk at a time."""
 
-    __slots__ = ("_registry", "_store", "_write")
+    __slots__ = ("_store", "_write")
 
     def __init__(
         self,
@@ -60,7 +60,10 @@ class WritableArray(Array):
         registry: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(meta, StoreLocator.of(store, path, StoredArray(meta)), path, options, registry)
-        self._store, self._write, self._registry = store, write, registry
+        self._store, self._write = store, write
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WritableArray, (self._store, self.path, self.meta, self.options, self._write, self._registry)
 
     def __setitem__(self, selection: Any, values: Any) -> None:
         """Assign to a basic selection; values are broadcast as in NumPy and cast to this array's type."""

@@ -42,6 +42,9 @@ class LocalSource:
             raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
         self._size = os.fstat(self._fd).st_size
 
+    def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
+        return LocalSource, (self._url,)  # a descriptor means nothing elsewhere
+
     def __del__(self) -> None:
         if getattr(self, "_fd", -1) >= 0:
             os.close(self._fd)

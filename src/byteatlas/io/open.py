@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.memory import MemorySource
@@ -65,6 +66,13 @@ class SourcePool:
         self._most, self._memory = most, memory or {}
         self._open: OrderedDict[str, Source] = OrderedDict()
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled without what is open."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_open", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _open=OrderedDict(), _lock=threading.Lock())
 
     def __call__(self, url: str) -> Source:
         with self._lock:
