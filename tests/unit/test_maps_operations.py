@@ -259,3 +259,23 @@ def test_stats_and_cost() -> None:
     with pytest.raises(BadRequest):
         cost(x, [slice(None)] * 3)
     assert ByteRange(0, 1).end == 1
+
+
+def test_arrays_inside_records_keep_their_fill_values(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from byteatlas.manifest.references import read_references, write_references
+    from byteatlas.meta.dtypes import from_v3
+    from byteatlas.meta.model import CodecSpec, Encoding
+
+    inner = {"name": "byteatlas.subarray", "configuration": {"data_type": "int16", "shape": [2, 3]}}
+    kind = from_v3({"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": inner}]}})
+    fill = np.zeros((), kind.numpy)
+    fill["a"] = [[1, 2, 3], [4, 5, 60]]
+    x = array((4,), (2,), "<i2", references={})
+    codec = CodecSpec("byteatlas.nobody-knows")
+    meta = replace(x.meta, data_type=kind, fill_value=fill[()], encodings=(Encoding((codec,)),), zarr_format=3)
+    write_references(VirtualArray(meta, x.manifest), tmp_path / "m.json")
+    found = read_references(tmp_path / "m.json")
+    assert isinstance(found, VirtualArray)
+    assert np.asarray(found.meta.fill_value)["a"].tolist() == [[1, 2, 3], [4, 5, 60]]

@@ -51,7 +51,11 @@ def from_v3(value: JSON, data_type: DataType, where: str = "") -> object:
     if dtype.hasobject:
         return _variable(value, data_type, where)
     if dtype.subdtype:
-        raise _wrong(value, data_type, where)
+        base, shape = dtype.subdtype
+        data = _octets(value, data_type, where)
+        if base.hasobject or len(data) != dtype.itemsize:
+            raise _wrong(value, data_type, where)
+        return np.frombuffer(data, base.newbyteorder("<")).astype(base).reshape(shape)
     part = dtypes.complex_part(data_type)
     if part is not None:
         real, imaginary = (float(x) for x in _pair(value, part, data_type, where))
@@ -198,6 +202,18 @@ def _struct(value: JSON, data_type: DataType, where: str) -> object:
     return out[()]
 
 
+def _subarray(value: JSON, data_type: DataType, where: str) -> object:
+    """A field that is a small array: its elements as one list, in C order."""
+    base, dims = data_type.numpy.subdtype or (data_type.numpy, ())
+    if not isinstance(value, list) or len(value) != math.prod(dims):
+        raise _wrong(value, data_type, where)
+    inner = dtypes.inner_type(data_type)
+    out = np.zeros(len(value), base)
+    for i, item in enumerate(value):
+        out[i] = from_v3(item, inner, where)
+    return out.reshape(dims)
+
+
 def _variable(value: JSON, data_type: DataType, where: str) -> object:
     if data_type.name == "string":
         if isinstance(value, str):
@@ -299,6 +315,9 @@ def to_v3(value: object, data_type: DataType) -> JSON:
         return {name: to_v3(record[name], member) for name, member in members.items()}
     if data_type.numpy.hasobject:
         return _variable_json(value, data_type)
+    if data_type.numpy.subdtype:  # an array as a member of a record: its packed little-endian bytes
+        base = data_type.numpy.subdtype[0]
+        return base64.b64encode(np.asarray(value, base).astype(base.newbyteorder("<")).tobytes()).decode()
     part = dtypes.complex_part(data_type)
     if part is not None:
         number = complex(value)  # type: ignore[call-overload]
