@@ -134,12 +134,28 @@ def _chain(document: Mapping[str, JSON], where: str) -> tuple[DataType, np.dtype
         rest = [*filters[1:], *tail] if filters else tail[1:]
         data_type = _object_type(found[1], first, where) if is_object else dtypes.from_v2(dtype, where)
         return data_type, data_type.numpy, (CodecSpec(found[0], first.configuration), *rest)
+    if first is not None and found is not None and isinstance(dtype, list) and found[1] is dtypes.OBJECT:
+        kind = DataType(dtypes.OBJECT.name, _with_objects(dtype, where))
+        return kind, kind.numpy, (CodecSpec(found[0], first.configuration), *filters[1:], *tail)
     if is_object:
         raise Unsupported("object-codec", f"{where}: dtype |O without a known object codec as first filter")
     stored = dtypes.numpy_v2(dtype, where)
     data_type = dtypes.from_numpy(stored)
     chain = (bytes_codec(stored), *filters, *tail)
     return data_type, stored, chain
+
+
+def _with_objects(fields: list[JSON], where: str) -> np.dtype[Any]:
+    """Fields of which some are ``|O`` (kerchunk's tables with strings of any length)."""
+    out: list[tuple[str, Any]] = []
+    for entry in fields:
+        if not isinstance(entry, list) or len(entry) not in (2, 3) or not isinstance(entry[0], str):
+            raise InvalidMetadata(where, f"field {entry!r}")
+        objects = entry[1] in ("|O", "O")
+        out.append((entry[0], np.dtype(object)) if objects else (entry[0], dtypes.numpy_v2([entry], where)[0]))
+    if len({name for name, _ in out}) != len(out):
+        raise InvalidMetadata(where, "fields of a structured dtype need names, each its own")
+    return np.dtype(out).newbyteorder("=")
 
 
 def _object_type(known: DataType | None, codec: CodecSpec, where: str) -> DataType:
