@@ -109,3 +109,20 @@ def test_types_of_attributes_survive_json() -> None:
     assert type(found["bool"]) is bool
     assert type(found["one"]) is int
     assert type(found["float32"]) is float
+
+
+@pytest.mark.parametrize("suffix", ["json", "parquet"])
+def test_every_type_survives_a_reference_map(tmp_path: Path, suffix: str) -> None:
+    group, _ = scanned()
+    moved = ba.scan(str(FILE))
+    assert set(moved.arrays) == set(group.arrays)
+    target = str(tmp_path / f"types.{suffix}")
+    ba.write(moved, target)
+    root = ba.open(target)
+    with h5py.File(FILE) as file:
+        for name in file:
+            if name in UNREADABLE or name == "references":
+                continue
+            got, want = root[name][...], file[name][()]
+            assert np.shape(got) == np.shape(want), name
+            assert plain(got) == plain(want), name
