@@ -53,6 +53,39 @@ def test_combined(tmp_path: Path) -> None:
     assert api.verify(combined, options=VerifyOptions(sample=5)).ok
 
 
+def packed(path: Path, day: int, kind: str, scale: float, offset: float, fill: int) -> Path:
+    import netCDF4
+
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("time", None)
+        file.createDimension("x", 10)
+        file.createVariable("time", "f8", ("time",)).setncatts({"units": "days since 2000-01-01"})
+        file["time"][:] = [day, day + 1]
+        made = file.createVariable("a", kind, ("time", "x"), fill_value=fill, zlib=True, chunksizes=(1, 10))
+        made.setncatts({"scale_factor": np.float64(scale), "add_offset": np.float64(offset)})
+        made.set_auto_maskandscale(False)
+        made[:] = np.arange(20).reshape(2, 10) * 3 + day
+        made[0, 0] = fill
+    return path
+
+
+def test_packed_in_different_ways(tmp_path: Path) -> None:
+    files = [
+        packed(tmp_path / "1.nc", 0, "i2", 0.01, 5.0, -9),
+        packed(tmp_path / "2.nc", 2, "i2", 0.25, 1.0, -9),
+        packed(tmp_path / "3.nc", 4, "i4", 0.01, 5.0, 7),
+    ]
+    combined = api.combine(files, concat="time")
+    report = api.verify(combined)
+    assert report.ok, report
+    assert status(report, "a") == ("equal", "packed in several ways: unpacked values compared")
+    array = combined.arrays["a"]
+    manifest = array.manifest.load()
+    assert manifest.encoding is not None
+    wrong = replace(manifest, encoding=manifest.encoding[::-1].copy())
+    assert not api.verify(changed(combined, "a", replace(array, manifest=wrong))).ok
+
+
 def test_shifted_references_are_different() -> None:
     """A wrong map: the chunks of two time steps are exchanged."""
     group = api.scan(small_archive()[0])
@@ -133,7 +166,7 @@ def test_hdf5_kinds(tmp_path: Path) -> None:
 def test_differences() -> None:
     assert first_difference(np.array([b"a\0"]), np.array(["a"], object)) is None
     assert first_difference(np.zeros(2), np.zeros(3)) == "shape (2,), the library has (3,)"
-    assert first_difference(np.float64(1)[None], np.float32(1)[None]) is None
+    assert first_difference(np.ones(1), np.ones(1, np.float32)) is None
     assert first_difference(np.array([0], "i4"), np.array([0.0])) is not None
     assert first_difference(np.array([-0.0]), np.array([0.0])) is None
     fields = np.array([(1, 2)], [("a", "i4"), ("b", "i4")])

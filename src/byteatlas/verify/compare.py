@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.types import JSON
+from byteatlas.types import JSON, JSONObject
 
 
 def first_difference(ours: NDArray[Any], theirs: NDArray[Any]) -> str | None:
@@ -34,6 +34,47 @@ def first_difference(ours: NDArray[Any], theirs: NDArray[Any]) -> str | None:
     at = tuple(int(i) for i in np.unravel_index(int(differs.argmax()), differs.shape)) if differs.shape else ()
     many = f"{int(differs.sum())} of {differs.size} values differ"
     return f"at {at}: {_shown(a[at])}, the library reads {_shown(b[at])} ({many})"
+
+
+def first_difference_meant(
+    ours: NDArray[Any], our_attributes: JSONObject, theirs: NDArray[Any], their_attributes: JSONObject
+) -> str | None:
+    """As `first_difference`, for numbers that are packed in different ways: what they stand for is compared.
+
+    Both sides are unpacked by their own attributes (CF conventions 1.11, sections 2.5.1 and 8.1), to 64 bits, and may
+    differ by what the narrower of their floating-point types cannot say.
+    """
+    if ours.dtype.kind not in "iuf" or theirs.dtype.kind not in "iuf" or ours.shape != theirs.shape:
+        return first_difference(ours, theirs)
+    a, b = meant(ours, our_attributes), meant(theirs, their_attributes)
+    narrow = min((t.itemsize for t in (ours.dtype, theirs.dtype) if t.kind == "f"), default=8)
+    near = np.isclose(a, b, rtol={2: 2e-3, 4: 5e-7}.get(narrow, 1e-12), atol=0, equal_nan=True)
+    if near.all():
+        return None
+    return first_difference(np.where(near, b, a), b)
+
+
+def meant(values: NDArray[Any], attributes: JSONObject) -> NDArray[np.float64]:
+    """What packed numbers stand for; no data is NaN."""
+    flag = str(attributes.get("_Unsigned", "")).lower()
+    if flag in ("true", "false") and values.dtype.kind in "iu":
+        values = values.view(f"{'u' if flag == 'true' else 'i'}{values.dtype.itemsize}")
+    out = values.astype(np.float64)
+    hidden = np.zeros(values.shape, bool)
+    for name in ("_FillValue", "missing_value"):
+        for value in np.atleast_1d(np.asarray(attributes.get(name, []))).tolist():
+            if isinstance(value, (int, float)):
+                marker = np.asarray(value)
+                fits = values.dtype.kind == "f" or np.iinfo(values.dtype).min <= value <= np.iinfo(values.dtype).max
+                if not fits and values.dtype.kind == "u":  # the marker was written as a signed number
+                    marker = np.asarray(int(value)).astype(f"i{values.dtype.itemsize}").view(values.dtype)
+                hidden |= values == marker.astype(values.dtype)
+    scale, offset = (
+        np.asarray(attributes.get(n, d), float).reshape(-1)[0] for n, d in (("scale_factor", 1), ("add_offset", 0))
+    )
+    out = out * scale + offset
+    out[hidden] = np.nan
+    return np.asarray(out)
 
 
 def _fields(ours: NDArray[Any], theirs: NDArray[Any]) -> str | None:

@@ -25,7 +25,7 @@ from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import pick, scan_source
 from byteatlas.scan.plugins import installed
 from byteatlas.types import ByteRange
-from byteatlas.verify.compare import first_difference, same_attribute
+from byteatlas.verify.compare import first_difference, first_difference_meant, same_attribute
 from byteatlas.verify.native import READERS, NativeArray, NativeFile
 from byteatlas.verify.report import VerifyItem, VerifyReport
 
@@ -193,6 +193,7 @@ def _by_chunks(
     if options.sample is not None and len(rows) > options.sample:
         rows = np.sort(np.random.default_rng(0).choice(rows, options.sample, replace=False))
     order = np.argsort(manifest.source[rows], kind="stable")
+    repacked = any(e.cast or e.data_type is not None for e in ours.meta.encodings)
     values, unmatched, files = 0, 0, 0
     for source in np.unique(manifest.source[rows]).tolist():
         mine = rows[order][manifest.source[rows][order] == source]
@@ -210,14 +211,19 @@ def _by_chunks(
             if there is None or [s.stop - s.start for s in there] != [s.stop - s.start for s in region]:
                 unmatched += 1
                 continue
-            difference = first_difference(ours.read(region), native.read(there))
+            got, wanted = ours.read(region), native.read(there)
+            difference = first_difference(got, wanted)
+            if difference is not None and repacked:
+                difference = first_difference_meant(got, ours.attrs, wanted, theirs.meta.attributes)
             if difference is not None:
                 return VerifyItem(path, "different", f"{_where(region)}{difference}", values, files)
             values += math.prod(s.stop - s.start for s in region)
     if unmatched:
         detail = f"{unmatched} of {len(rows)} chunks have no counterpart in the files that could be compared"
         return VerifyItem(path, "unchecked", detail, values, files)
-    return VerifyItem(path, "equal", "", values, files)
+    return VerifyItem(
+        path, "equal", "packed in several ways: unpacked values compared" if repacked else "", values, files
+    )
 
 
 def _places(theirs: VirtualArray, manifest: ChunkManifest, mine: NDArray[np.int64]) -> list[int | None]:
