@@ -5,9 +5,13 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.http_server import serve
 
+from byteatlas.array import Array, open_store
+from byteatlas.array.create import array_meta
+from byteatlas.array.write import create_array
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Forbidden, InvalidMetadata, NotFound, Unsupported
 from byteatlas.io.local import LocalSource
 from byteatlas.io.memory import MemorySource
@@ -93,6 +97,23 @@ def test_zip_members_by_range_where_stored(tmp_path: Path) -> None:
         assert isinstance(store, ZipStore)
         web.requests.clear()
         assert bytes(store.get("a/c/0/1") or b"") == bytes(range(200))
+        assert len(web.gets) == 1
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_neighbouring_chunks_in_a_remote_zip_cost_one_request(tmp_path: Path, method: int) -> None:
+    memory = MemoryStore()
+    made = create_array(memory, "", array_meta((40, 50), "i4", chunks=(1, 50)))
+    made[...] = np.arange(2000).reshape(40, 50)
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for key in ("zarr.json", *(f"c/{i}/0" for i in range(40))):
+            archive.writestr(key, bytes(memory.get(key) or b""))
+    with serve({"/s.zip": path.read_bytes()}) as web:
+        array = open_store(web.url + "/s.zip")
+        assert isinstance(array, Array)
+        web.requests.clear()
+        np.testing.assert_array_equal(array[...], made[...])
         assert len(web.gets) == 1
 
 

@@ -6,7 +6,7 @@ all run at once (as many as allowed) while earlier ones are decoded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,8 @@ MOST_ITEMS = 1 << 15
 """Most chunks handled as one task."""
 MOST_FILES = 1 << 10
 """Most whole files read as one task."""
+SMALL_FILE = 64 << 10
+"""Whole files that decode to at most this many bytes are read in bulk."""
 TINY = 8 << 10
 """Whole files that decode to at most this many bytes are read by one thread."""
 
@@ -44,8 +46,17 @@ class Sources(Protocol):
         """Its size in bytes; None when it does not exist and that means a missing chunk."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many whole remote sources are best asked for together: 1, unless they are parts of one file."""
+        ...
+
     def whole(self, numbers: Ints) -> list[Buffer | None]:
         """All bytes of sources; None for one that does not exist, where that means a missing chunk."""
+        ...
+
+    def whole_into(self, number: int, memory: Callable[[int], memoryview]) -> Buffer | None:
+        """All bytes of a local source, in memory that is given for its size where that saves a copy."""
         ...
 
 
@@ -201,7 +212,7 @@ def _fetch_local(
     most = MOST_ITEMS if not item_bytes else max(1, min(MOST_ITEMS, (4 << 20) // item_bytes))
     blocks = _blocks_of(wanted, ranged, options.local_gap, block, most)
     groups = _groups(whole, min(most, MOST_FILES) if item_bytes else 16)
-    task = _Local(wanted, blocks, groups, sources, sink)
+    task = _Local(wanted, blocks, groups, sources, sink, item_bytes)
     # Opening, reading and closing tiny files gives up the interpreter's lock three times each: threads only get in
     # each other's way.
     tiny = not blocks.total and item_bytes and item_bytes <= TINY
@@ -222,10 +233,11 @@ class _Local:
     whole: list[Ints]
     sources: Sources
     sink: Sink
+    item_bytes: int
 
     def __call__(self, number: int, scratch: Scratch) -> None:
         if number >= self.blocks.total:
-            _deliver_whole(self.wanted, self.whole[number - self.blocks.total], self.sources, self.sink, scratch)
+            self._files(self.whole[number - self.blocks.total], scratch)
             return
         items, where = _request(self.blocks, number)
         source = self.sources.open(int(self.blocks.source[number]))
@@ -246,19 +258,36 @@ class _Local:
             raise
         self.sink.accept(items, self.wanted.offset[items] - where.offset, self.wanted.length[items], data, scratch)
 
+    def _files(self, items: Ints, scratch: Scratch) -> None:
+        if self.item_bytes and self.item_bytes <= SMALL_FILE:
+            _deliver_whole(self.wanted, items, self.sources, self.sink, scratch)
+            return
+        for k, item in enumerate(items.tolist()):
+            target = self.sink.direct(item)
+
+            def memory(size: int, target: memoryview | None = target) -> memoryview:
+                return target if target is not None and len(target) == size else scratch.block(size)
+
+            data = self.sources.whole_into(int(self.wanted.source[item]), memory)
+            if data is None:
+                self.sink.missing(items[k : k + 1])
+            elif data is not target:
+                self.sink.accept_each(items[k : k + 1], [data], scratch)
+
 
 def _fetch_remote(
     wanted: Wanted, ranged: Ints, whole: Ints, sources: Sources, sink: Sink, options: ReadOptions, item_bytes: int
 ) -> None:
     blocks = _blocks_of(wanted, ranged, options.gap, options.block, len(wanted.source))
-    total = blocks.total + len(whole)
+    groups = _groups(whole, sources.at_once)
+    total = blocks.total + len(groups)
     largest = int(blocks.length.max()) if blocks.total else 1 << 20
     threads = max(4, min(options.concurrency, options.in_flight // max(largest, 1)))
     decoding = slots(options.workers())
 
     def task(number: int, scratch: Scratch) -> None:
         if number >= blocks.total:
-            _deliver_whole(wanted, whole[number - blocks.total : number - blocks.total + 1], sources, sink, scratch)
+            _deliver_whole(wanted, groups[number - blocks.total], sources, sink, scratch)
             return
         items, where = _request(blocks, number)
         source = sources.open(int(blocks.source[number]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,21 @@ class ManifestSources:
     def size(self, source: int) -> int:
         return self.open(source).size()
 
+    @property
+    def at_once(self) -> int:
+        return 1
+
     def whole(self, numbers: Ints) -> list[Buffer | None]:
         return [self.open(n).read_all() for n in numbers.tolist()]
+
+    def whole_into(self, number: int, memory: Callable[[int], memoryview]) -> Buffer:
+        source = self.open(number)
+        read_into = getattr(source, "read_into", None)
+        if read_into is None:
+            return source.read_all()
+        data = memory(source.size())
+        read_into(0, data)
+        return data
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -328,7 +328,8 @@ def decode_scratch(pipeline: Pipeline, data: Buffer, scratch: Scratch) -> NDArra
 
 def take(decoded: NDArray[Any], inside: tuple[slice | Ints, ...]) -> NDArray[Any]:
     """The selected part of a chunk; index arrays work on each axis by itself."""
-    part: NDArray[Any] = decoded[(*(i if isinstance(i, slice) else slice(None) for i in inside), ...)]
+    where: tuple[Any, ...] = (*(i if isinstance(i, slice) else slice(None) for i in inside), ...)
+    part: NDArray[Any] = decoded[where]
     for axis, index in enumerate(inside):
         if not isinstance(index, slice):
             part = np.take(part, index, axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +25,15 @@ from byteatlas.store.base import Store
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.nodes import Nodes, StoredArray
 from byteatlas.store.open import open_as_store
+from byteatlas.store.zip import ZipStore
 from byteatlas.types import JSON, Buffer, Shape
 
 Ints = NDArray[np.int64]
 
 SLACK = 16 << 20
-SMALL_FILES = SLACK + 16 * (64 << 10)
-"""Bound on stored bytes up to which chunks are read as many small files."""
+"""Bytes that any chunk may have beyond a multiple of what it decodes to."""
+ZIP_MEMBERS = 64
+"""Members of a remote ZIP file asked for together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,12 +94,25 @@ class StoreLocator:
         found = self.store.source(self.key(source))
         return None if found is None else found.size()
 
+    @property
+    def at_once(self) -> int:
+        return ZIP_MEMBERS if isinstance(self.store, ZipStore) else 1
+
     def whole(self, numbers: Ints) -> list[Buffer | None]:
         base = f"{self.path}/" if self.path else ""
         keys = [base + key for key in chunk_keys(self.meta.keys, self.counts, numbers)]
-        if isinstance(self.store, DirectoryStore) and self.most is not None and self.most <= SMALL_FILES:
-            return self.store.get_many(keys, self.most, (self.most - SLACK) // 16 + 256)
+        match self.store:
+            case DirectoryStore():
+                guess = 4096 if self.most is None else min((self.most - SLACK) // 16 + 256, 64 << 10)
+                return self.store.get_many(keys, self.most, guess)
+            case ZipStore():
+                return self.store.get_many(keys, self.most)
         return [self.store.get(key, self.most) for key in keys]
+
+    def whole_into(self, number: int, memory: Callable[[int], memoryview]) -> Buffer | None:
+        if isinstance(self.store, DirectoryStore):
+            return self.store.get_into(self.key(number), memory, self.most)
+        return self.store.get(self.key(number), self.most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

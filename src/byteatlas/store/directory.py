@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR
 
 from byteatlas.errors import FetchFailed, Forbidden
 from byteatlas.io.local import LocalSource
@@ -43,7 +44,11 @@ class DirectoryStore:
     def local(self) -> bool:
         return True
 
-    def get(self, key: str, most: int | None = None) -> bytes | None:
+    def get(self, key: str, most: int | None = None) -> Buffer | None:
+        return self.get_into(key, lambda size: memoryview(bytearray(size)), most)
+
+    def get_into(self, key: str, memory: Callable[[int], memoryview], most: int | None = None) -> Buffer | None:
+        """A value in memory that is given for its size."""
         path = self._path(key)
         try:
             fd = self._open(path)
@@ -54,15 +59,7 @@ class DirectoryStore:
                 raise
             raise FetchFailed(path, str(getattr(error, "strerror", None) or error)) from error
         try:
-            size = os.fstat(fd).st_size
-            if most is not None and size > most:
-                raise FetchFailed(path, f"{size} bytes are more than a value here can have ({most})")
-            data = os.read(fd, size + 1)
-            while len(data) < size:
-                more = os.read(fd, size - len(data))
-                if not more:
-                    raise FetchFailed(path, f"only {len(data)} of {size} bytes are there")
-                data += more
+            return _read_all(fd, path, memory, most)
         except IsADirectoryError:
             return None
         except OSError as error:
@@ -71,7 +68,6 @@ class DirectoryStore:
             raise FetchFailed(path, str(error.strerror or error)) from error
         finally:
             os.close(fd)
-        return data
 
     def get_many(self, keys: Sequence[str], most: int | None = None, guess: int = 4096) -> list[Buffer | None]:
         """Many values, in order. Keys of one folder that follow each other cost three system calls each.
@@ -189,3 +185,20 @@ class DirectoryStore:
         if not real.startswith(self._real + os.sep):
             raise Forbidden(path, f"a link that leads out of the store, to {real}")
         return os.open(real, _OPEN | _NOFOLLOW)
+
+
+def _read_all(fd: int, path: str, memory: Callable[[int], memoryview], most: int | None) -> Buffer:
+    stat = os.fstat(fd)
+    if S_ISDIR(stat.st_mode):
+        raise IsADirectoryError
+    size = stat.st_size
+    if most is not None and size > most:
+        raise FetchFailed(path, f"{size} bytes are more than a value here can have ({most})")
+    data = memory(size)
+    done = 0
+    while done < size:
+        got = os.readv(fd, [data[done:]])
+        if not got:
+            raise FetchFailed(path, f"only {done} of {size} bytes are there")
+        done += got
+    return data

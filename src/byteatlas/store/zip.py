@@ -16,6 +16,7 @@ from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Unsupported
 from byteatlas.io.local import LocalSource
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
+from byteatlas.io.wrap import Coalescing
 from byteatlas.store.base import check_key
 from byteatlas.types import Buffer, ByteRange
 
@@ -124,17 +125,47 @@ class ZipStore:
         return isinstance(self._source, (LocalSource, MemorySource))
 
     def get(self, key: str, most: int | None = None) -> Buffer | None:
-        info = self._members.get(key)
-        if info is None:
-            return None
+        return self.get_many([key], most)[0]
+
+    def get_many(self, keys: Sequence[str], most: int | None = None) -> list[Buffer | None]:
+        """Many members, in order; those that lie together cost one request."""
+        found: list[Buffer | None] = [None] * len(keys)
+        wanted = [(i, info) for i, key in enumerate(keys) if (info := self._members.get(key)) is not None]
+        for i, info in wanted:
+            if info.file_size > min(MOST_MEMBER, MOST_MEMBER if most is None else most):
+                why = f"{info.file_size} bytes are more than a value here can have"
+                raise FetchFailed(f"{self._url}/{keys[i]}", why)
+        source = Coalescing(self._source)
+        ranges = [self._range(info, f"{self._url}/{keys[i]}") for i, info in wanted]
+        for (i, info), data in zip(wanted, source.read(ranges) if ranges else [], strict=True):
+            found[i] = self._plain(info, data, keys[i])
+        return found
+
+    def _range(self, info: zipfile.ZipInfo, name: str) -> ByteRange:
+        """Where a member lies, with room for a header that is longer than it should be."""
+        if info.flag_bits & 1:
+            raise Unsupported("compression", "an encrypted ZIP member", name)
+        length = LOCAL_HEADER.size + len(info.filename.encode()) + SLACK + info.compress_size
+        left = self._source.size() - info.header_offset
+        if left < 0:
+            raise CorruptFile(
+                info.header_offset, f"the directory places {name!r} beyond the end of the file", self._url
+            )
+        return ByteRange(info.header_offset, min(length, left))
+
+    def _plain(self, info: zipfile.ZipInfo, data: Buffer, key: str) -> Buffer:
+        """A member's value from the bytes it was fetched with."""
         name = f"{self._url}/{key}"
-        if info.file_size > min(MOST_MEMBER, MOST_MEMBER if most is None else most):
-            raise FetchFailed(name, f"{info.file_size} bytes are more than a value here can have")
-        data = self._stored(info, name)
+        skip = self._header(data, name)
+        packed = memoryview(data)[skip : skip + info.compress_size]
+        if len(packed) < info.compress_size:  # an unusually long header
+            packed = memoryview(self._read(info.header_offset + skip, info.compress_size, name))
+        if len(packed) < info.compress_size:
+            raise CorruptFile(info.header_offset, "a member runs past the end of the file", self._url)
         if info.compress_type == zipfile.ZIP_STORED:
-            plain = data
+            plain: Buffer = packed
         elif info.compress_type == zipfile.ZIP_DEFLATED:
-            plain = self._inflate(data, info, name)
+            plain = self._inflate(packed, info, name)
         else:
             raise Unsupported("compression", f"ZIP compression method {info.compress_type}", name)
         if len(plain) != info.file_size or zlib.crc32(plain) != info.CRC:
@@ -153,20 +184,6 @@ class ZipStore:
 
     def names(self, prefix: str) -> Sequence[str]:
         return sorted(self._dirs.get(prefix, ()))
-
-    def _stored(self, info: zipfile.ZipInfo, name: str) -> Buffer:
-        """The member's bytes as they lie in the file; one request, unless its header is unusually long."""
-        if info.flag_bits & 1:
-            raise Unsupported("compression", "an encrypted ZIP member", name)
-        guess = LOCAL_HEADER.size + len(info.filename.encode()) + SLACK
-        got = self._read(info.header_offset, guess + info.compress_size, name)
-        skip = self._header(got, name)
-        if len(got) < skip + info.compress_size:
-            got = self._read(info.header_offset + skip, info.compress_size, name)
-            skip = 0
-        if len(got) < skip + info.compress_size:
-            raise CorruptFile(info.header_offset, "a member runs past the end of the file", self._url)
-        return memoryview(got)[skip : skip + info.compress_size]
 
     def _read(self, offset: int, length: int, name: str) -> Buffer:
         length = min(length, self._source.size() - offset)
