@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tests.hdf5_reading import plain, read_array, same, scan_file
 
+import byteatlas as ba
 from byteatlas.manifest.model import VirtualArray
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "hdf5"
