@@ -94,9 +94,9 @@ def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:
     pending = _messages1(form, head, 16, 16 + size, messages)
     if pending:
         yield from _continue(form, pending, messages, None)
-    if len(messages) > count:
+    if len(messages) != count:
         raise CorruptFile(form.base + address, f"{len(messages)} header messages where {count} are announced")
-    return Header(address, 1, messages)
+    return Header(address, 1, [m for m in messages if m.type not in (NIL, CONTINUATION)])
 
 
 def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -> list[tuple[int, int]]:
@@ -111,10 +111,9 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
-        elif kind:
-            if kind > LAST_KNOWN:
-                _unknown(form, kind, flags)
-            out.append(Message(kind, flags, data[at : at + size]))
+        elif kind > LAST_KNOWN:
+            _unknown(form, kind, flags)
+        out.append(Message(kind, flags, data[at : at + size]))  # null messages too: they count
         at += size
     return more
 
