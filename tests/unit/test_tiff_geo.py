@@ -108,6 +108,21 @@ def test_user_defined_projection_from_its_keys() -> None:
     assert wkt.count("[") == wkt.count("]")
 
 
+def test_registered_system_in_another_unit_loses_its_code() -> None:
+    crs = describe(Keys({GeoKey.GT_MODEL_TYPE: 1, GeoKey.PROJECTED_CRS: 32633, GeoKey.LINEAR_UNITS: 9036}, {}))
+    assert crs is not None
+    assert crs.code is None
+    assert 'AXIS["easting (E)",east,ORDER[1],LENGTHUNIT["kilometre",1000]]' in crs.attributes()["crs_wkt"]
+    assert crs.unit_name == "km"
+
+
+def test_web_mercator_of_arcgis() -> None:
+    text = "PCS Name = WGS_1984_Web_Mercator_Auxiliary_Sphere"
+    crs = describe(Keys({GeoKey.GT_MODEL_TYPE: 32767}, {GeoKey.GT_CITATION: text}))
+    assert crs is not None
+    assert crs.code == 3857
+
+
 def test_polar_stereographic_with_a_true_latitude() -> None:
     numbers = {
         GeoKey.GT_MODEL_TYPE: 1, GeoKey.METHOD: 15, GeoKey.GEODETIC_CRS: 4326, GeoKey.NAT_ORIGIN_LAT: 70.0,
@@ -150,7 +165,7 @@ def test_keys_that_make_no_sense() -> None:
 
 
 NODATA = [
-    ("-9999", "i2", -9999, -9999), ("nan", "f4", math.nan, math.nan), ("-1.#IND", "f4", math.nan, math.nan),
+    ("-9999", "i2", -9999, -9999), ("nan", "f4", math.nan, math.nan), ("-1.#IND", "f4", math.nan, math.nan), ("1.#INF", "f4", math.inf, math.inf),
     ("-9999", "u1", None, None), ("1e+20", "f4", np.float32(1e20), float(np.float32(1e20))), ("255.0", "u1", 255, 255),
     ("3.5", "i2", None, None), ("none", "u1", None, None),
 ]  # fmt: skip

@@ -97,7 +97,7 @@ def array_attributes(page: Page, full: Page) -> dict[str, JSON]:
     if text is not None:
         value = _nodata(text)
         scalar = None if value is None else _represent(value, sample_type(full))
-        if scalar is not None:
+        if scalar is not None and scalar.dtype.kind != "c":  # JSON has no complex numbers
             found["_FillValue"] = scalar.item()
         else:
             found["nodata"] = text.strip()
@@ -180,7 +180,10 @@ def _float(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-SPELLINGS = {"-1.#ind": math.nan, "1.#qnan": math.nan, "nan(ind)": math.nan, "-nan": math.nan}
+SPELLINGS = {
+    "-1.#ind": math.nan, "1.#qnan": math.nan, "nan(ind)": math.nan, "-nan": math.nan, "1.#inf": math.inf,
+    "-1.#inf": -math.inf,
+}  # fmt: skip
 
 
 def _nodata(text: str) -> int | float | None:
@@ -209,7 +212,7 @@ def _represent(value: float, dtype: np.dtype[np.generic]) -> np.generic | None:
         with np.errstate(over="ignore"):
             scalar = dtype.type(value)
         return None if np.isinf(scalar) and not math.isinf(value) else scalar
-    return None
+    return dtype.type(value) if dtype.kind == "c" else None
 
 
 def _signed(bits: int) -> tuple[int, int]:

@@ -18,6 +18,8 @@ from byteatlas_scanners.tiff.geokeys import GeoKey, Keys
 SCHEMA = "https://proj.org/schemas/v0.7/projjson.schema.json"
 MODEL_PROJECTED, MODEL_GEOGRAPHIC = 1, 2
 DEGREE = ANGULAR_UNITS[9102]
+ESRI_WEB_MERCATOR = "WGS_1984_Web_Mercator_Auxiliary_Sphere"
+"""How ArcGIS names Web Mercator; it gives no code and no method that GeoTIFF knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,9 @@ def describe(keys: Keys) -> Crs | None:
     raw: dict[str, JSON] = {_key_name(k): v for k, v in {**keys.numbers, **keys.texts}.items()}
     model = keys.number(GeoKey.GT_MODEL_TYPE)
     code = keys.code(GeoKey.PROJECTED_CRS)
+    citations = " ".join(keys.text(k) or "" for k in (GeoKey.GT_CITATION, GeoKey.PROJECTED_CITATION))
+    if code is None and ESRI_WEB_MERCATOR in citations:
+        return _by_code(3857, keys, raw)
     user_projected = keys.number(GeoKey.METHOD) is not None or keys.code(GeoKey.PROJECTION) is not None
     if model == MODEL_PROJECTED or (model is None and code is not None):
         if code is not None:
@@ -90,8 +95,17 @@ def _by_code(code: int, keys: Keys, raw: Mapping[str, JSON]) -> Crs:
         name = keys.text(GeoKey.PROJECTED_CITATION) or keys.text(GeoKey.GT_CITATION) or f"EPSG:{code}"
         return Crs("projected", name, code, None, _udunits(unit), raw=raw)
     base = _registered(known.base)
-    unit = LINEAR_UNITS[known.unit]
-    definition = _projected(known.name, base, known.conversion, known.method, known.values, unit)
+    if keys.code(GeoKey.LINEAR_UNITS) in (None, known.unit):
+        unit = LINEAR_UNITS[known.unit]
+    definition = _projected(known.name, base, known.conversion, known.method, known.values, LINEAR_UNITS[known.unit])
+    if unit != LINEAR_UNITS[known.unit]:
+        # Coordinates in another unit than the registered system's: GDAL makes it a system of its own, without a code.
+        # False easting and northing stay in the registered unit.
+        length = _unit_json(unit, "LinearUnit")
+        axes = [{**axis, "unit": length} for axis in definition["coordinate_system"]["axis"]]
+        definition["coordinate_system"] = {"subtype": "Cartesian", "axis": axes}
+        cf = _cf(base, known.method, known.values)
+        return Crs("projected", known.name, None, definition, _udunits(unit), cf, raw)
     definition["id"] = _id(code)
     return Crs("projected", known.name, code, definition, _udunits(unit), _cf(base, known.method, known.values), raw)
 
