@@ -166,3 +166,25 @@ def test_external_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert [(i.path, i.reason) for i in virtual.report if i.status == "refused"] == [("short", "external-storage")]
     for name in ("rows", "even", "torn"):
         np.testing.assert_array_equal(array(virtual, name)[...], values, err_msg=name)
+
+
+def test_small_arrays_copied_into_the_map(make: Make) -> None:
+    path = make("links")
+    virtual = api.scan(str(path), on_refusal="ignore", options=ScanOptions(inline_below=30))
+    status = {item.path: item.status for item in virtual.report if item.reason is None}
+    assert status["group/real"] == status["soft"] == "virtual"  # 48 bytes
+    path = make("phony")
+    virtual = api.scan(str(path), options=ScanOptions(inline_below=100))
+    assert {i.path: i.status for i in virtual.report} == {
+        "a": "inlined",
+        "b": "inlined",
+        "square": "virtual",
+        "group/c": "inlined",
+    }
+    np.testing.assert_array_equal(array(virtual, "a")[...], np.zeros((3, 4)))
+
+
+def test_one_group_only(make: Make) -> None:
+    virtual = api.scan(str(make("phony")), options=ScanOptions(group="/group"))
+    assert list(virtual.arrays) == ["c"]
+    assert not virtual.groups

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import random
@@ -203,6 +204,9 @@ def main() -> int:
     arguments = parser.parse_args()
     files = sorted(f for f in arguments.folder.rglob("*") if f.is_file() and 0 < f.stat().st_size < LIMIT_BYTES)
     files = [f for f in files if b"\x89HDF\r\n\x1a\n" in f.read_bytes()]
+    for origin in files:  # imports what the formats need, once and not in every child
+        with contextlib.suppress(ByteatlasError, FloatingPointError):
+            examine(str(origin))
     counts: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         for case in range(arguments.cases):

@@ -12,6 +12,7 @@ from byteatlas.scan.contract import Parse, ScanOptions, gather
 from byteatlas.types import JSON
 from byteatlas_scanners.hdf5.dataset import Pieces
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
+from byteatlas_scanners.hdf5.inline import inline_small
 from byteatlas_scanners.hdf5.library import Library, library
 from byteatlas_scanners.hdf5.outside import place_external
 from byteatlas_scanners.hdf5.steps import all_of, elsewhere
@@ -49,7 +50,10 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     facts = yield from all_of([_facts(file) for file in books.files.values()])
     builder = Builder(books, {id(file): f for file, f in zip(books.files.values(), facts, strict=True)})
     address = _group_address(books, options.group)
-    return builder.build(main, address)
+    group = builder.build(main, address)
+    if options.inline_below:
+        group = yield from inline_small(group, options.inline_below, source.url)
+    return group
 
 
 def _group_address(books: Library, group: str | None) -> int:
