@@ -319,6 +319,8 @@ def source_infos(table: JSON, where: str, options: ReadOptions) -> dict[str, Sou
     """What the map recorded of its sources, by absolute URL."""
     if table is None:
         return {}
+    if isinstance(table, str):
+        table = document(table, f"{where}: byteatlas")
     rows = table.get("sources") if isinstance(table, Mapping) else None
     if not isinstance(rows, list):
         raise InvalidMetadata(f"{where}: byteatlas", "no list of sources")

@@ -70,7 +70,8 @@ def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: in
     sink.write(b"}")
     if version == 1:
         if plain.sources and (table := source_rows(seen, plain)):
-            sink.write(b',"byteatlas":' + compact({"sources": table}).encode())
+            # As text: GDAL's parser of such maps stops at a list outside of a reference.
+            sink.write(b',"byteatlas":' + quoted(compact({"sources": table})))
         sink.write(b"}")
 
 
