@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -57,16 +58,21 @@ class GlobalHeaps:
 
 
 def _objects(form: Form, data: bytes, size: int) -> dict[int, bytes]:
-    width, at = form.lengths, 8 + form.lengths
+    """The objects by index: each has its index, a reference count, and its length."""
+    at = 8 + form.lengths
     found: dict[int, bytes] = {}
-    head = 8 + width
+    read = _HEADS[form.lengths]
+    head = read.size
     while at + head <= size:
-        index = data[at] | data[at + 1] << 8
-        length = int.from_bytes(data[at + 8 : at + head], "little")
+        index, length = read.unpack_from(data, at)
         if not index:  # free space up to the end
             break
-        if at + head + length > size or index in found:
+        begin = at + head
+        at = begin + (length + 7 & -8)
+        if begin + length > size or index in found:
             raise CorruptFile(form.base, "a global heap object outside of its collection")
-        found[index] = data[at + head : at + head + length]
-        at += head + (length + 7) // 8 * 8
+        found[index] = data[begin : begin + length]
     return found
+
+
+_HEADS = {2: struct.Struct("<H6xH"), 4: struct.Struct("<H6xI"), 8: struct.Struct("<H6xQ")}

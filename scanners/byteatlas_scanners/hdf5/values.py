@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -78,16 +78,32 @@ class Lookup:
             raise CorruptFile(self.context.form.base, "variable-length elements are cut off")
         nowhere = (0, self.context.form.undefined)
         out = []
+        last, objects = -1, None  # neighbours mostly lie in one collection
         for length, address, index in np.frombuffer(data, kind, count).tolist():
             size = length * width
             if not size or address in nowhere:
                 out.append(b"")
                 continue
-            found = self.get(address, index)
-            if len(found) < size and address not in self.missing:
+            if address != last:
+                last, objects = address, self.objects(address)
+            if objects is None:
+                out.append(b"")
+                continue
+            found = objects.get(index)
+            if found is None or len(found) < size:
                 raise CorruptFile(self.context.form.base, "a variable-length value longer than its heap object")
-            out.append(found[:size])
+            out.append(found if len(found) == size else found[:size])
         return out
+
+    def objects(self, address: int) -> Mapping[int, bytes] | None:
+        """A collection's objects; None when it is still to be read. Raises why it could not be."""
+        found = self.context.heaps.collections.get(address)
+        if found is None:
+            self.missing.add(address)
+            self.missed += 1
+        if isinstance(found, ByteatlasError):
+            raise found
+        return found
 
 
 def attribute_json(value: Value, context: Context) -> Parse[JSON]:
@@ -172,6 +188,12 @@ def text(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
+def strings(lookup: Lookup, data: bytes, count: int) -> list[bytes]:
+    """Variable-length text, as far as its first NUL."""
+    found = lookup.sequences(data, count, 1)
+    return [raw.split(b"\0", 1)[0] if b"\0" in raw else raw for raw in found]
+
+
 def fixed(dt: Datatype, raw: bytes) -> bytes:
     """A fixed-length string without its padding."""
     if dt.padding == NULLTERM:
@@ -186,7 +208,7 @@ def json_values(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> list[J
         case Kind.STRING:
             return [text(fixed(dt, data[i : i + size])) for i in range(0, count * size, size)]
         case Kind.VLEN_STRING:
-            return [text(raw.split(b"\0", 1)[0]) for raw in lookup.sequences(data, count, 1)]
+            return [text(raw) for raw in strings(lookup, data, count)]
         case Kind.VLEN if dt.base is not None:
             width, base = dt.base.size, dt.base
             return [json_values(base, raw, len(raw) // width, lookup) for raw in lookup.sequences(data, count, width)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,7 @@ from byteatlas_scanners.hdf5.fillvalue import Fill
 from byteatlas_scanners.hdf5.filters import Pipeline, undo
 from byteatlas_scanners.hdf5.stored import Stored, layout
 from byteatlas_scanners.hdf5.types import Datatype, Kind
-from byteatlas_scanners.hdf5.values import MOST_NESTING, Context, Lookup, json_values, references
+from byteatlas_scanners.hdf5.values import MOST_NESTING, Context, Lookup, json_values, references, strings
 from byteatlas_scanners.hdf5.wire import MALFORMED
 
 MOST_CHUNKS = 100_000
@@ -104,7 +103,7 @@ def _read(records: Records, context: Context, most: int) -> Parse[Inlined]:
     data = yield from _elements(records)
     count = math.prod(records.shape) * math.prod(inner)
     if dt.kind in (Kind.VLEN, Kind.VLEN_STRING):
-        _check_size(data, count, dt, context, most)
+        yield from context.heaps.load(_check_size(data, count, dt, context, most))
     lookup = Lookup(context)
     for _ in range(MOST_NESTING):
         found = _write_all(records.shape, inner, dt, data, count, lookup)
@@ -181,15 +180,18 @@ def _place(out: NDArray[Any], block: NDArray[Any], row: int, grid: Shape) -> Non
     target[...] = block[tuple(slice(0, n) for n in target.shape)]
 
 
-def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: int) -> None:
-    """Refuse before the heap is read when the lengths in the records add up to too much."""
+def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: int) -> list[int]:
+    """The heap collections that are needed; refuses before they are read when the lengths add up to too much."""
     width = dt.base.size if dt.base is not None and dt.kind is Kind.VLEN else 1
     kind = Lookup(context).record()
     if kind.itemsize != dt.size:
         raise CorruptFile(context.form.base, f"variable-length elements of {dt.size} bytes")
-    total = int(np.frombuffer(data, kind, count)["length"].sum(dtype=np.uint64)) * width
+    found = np.frombuffer(data, kind, count)
+    total = int(found["length"].sum(dtype=np.uint64)) * width
     if total > most:
         raise Unsupported(Reason.VLEN_LARGE, f"{total} bytes of variable-length values, more than {most}")
+    addresses: list[int] = np.unique(found["address"][found["length"] > 0]).tolist()
+    return [a for a in addresses if a not in (0, context.form.undefined)]
 
 
 def _write_all(shape: Shape, inner: Shape, dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Inlined:
@@ -209,7 +211,7 @@ Written = tuple[DataType, tuple[CodecSpec, ...], bytes]
 def _write(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Written:
     match dt.kind:
         case Kind.VLEN_STRING:
-            return _write_text([raw.split(b"\0", 1)[0] for raw in lookup.sequences(data, count, 1)])
+            return _write_text(strings(lookup, data, count))
         case Kind.REFERENCE:
             return _write_text([(path or "").encode() for path in references(dt, data, count, lookup)])
         case Kind.VLEN if dt.base is not None:
@@ -229,8 +231,7 @@ def _write(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Written:
 def _write_text(items: list[bytes]) -> Written:
     """Text when all of it is UTF-8, else byte strings."""
     try:
-        for item in items:
-            item.decode("utf-8")
+        b"\0".join(items).decode("utf-8")  # none holds a NUL: all are text if this is
     except UnicodeDecodeError:
         return dtypes.BYTES, (CodecSpec("vlen-bytes"),), pack(items)
     return dtypes.STRING, (CodecSpec("vlen-utf8"),), pack(items)
@@ -238,11 +239,18 @@ def _write_text(items: list[bytes]) -> Written:
 
 def pack(items: Sequence[bytes]) -> bytes:
     """What ``vlen-utf8``, ``vlen-bytes`` and ``vlen-array`` share: a count, then each item's length and bytes."""
-    length = struct.Struct("<I").pack
-    parts = [length(len(items))]
-    for item in items:
-        parts += (length(len(item)), item)
-    return b"".join(parts)
+    lengths = np.fromiter(map(len, items), "<u4", len(items))
+    ends = np.cumsum(lengths, dtype=np.int64) + 4 * np.arange(2, len(items) + 2)
+    total = 4 + 4 * len(items) + int(lengths.sum(dtype=np.int64))
+    out = np.empty(total, np.uint8)
+    out[:4] = np.array([len(items)], "<u4").view(np.uint8)
+    rest = np.ones(total, np.bool_)
+    rest[:4] = False
+    places = (ends - lengths - 4)[:, None] + np.arange(4)
+    rest[places] = False
+    out[places] = lengths.view(np.uint8).reshape(-1, 4)
+    out[rest] = np.frombuffer(b"".join(items), np.uint8)
+    return out.tobytes()
 
 
 def _write_json(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Written:
@@ -263,7 +271,7 @@ def materialise(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> NDArra
     """Elements as an array without objects: text of any length becomes text of the longest's."""
     match dt.kind:
         case Kind.VLEN_STRING:
-            return _widest([raw.split(b"\0", 1)[0] for raw in lookup.sequences(data, count, 1)])
+            return _widest(strings(lookup, data, count))
         case Kind.REFERENCE:
             return _widest([(path or "").encode() for path in references(dt, data, count, lookup)])
         case Kind.ARRAY if dt.base is not None:
