@@ -30,14 +30,12 @@ class Piece:
         encodings: what its encoding numbers become; None = they stay.
         constant: the encoding that makes its fill value, for chunks that are missing and must not read as the
             result's fill value; None = missing stays missing.
-        slabs: (axis, encodings) where the last layer of chunks along an axis has other encodings.
     """
 
     origin: Shape
     manifest: ChunkManifest
     encodings: tuple[int, ...] | None = None
     constant: int | None = None
-    slabs: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 @dataclass(slots=True)
@@ -168,14 +166,14 @@ def plain_encoding(manifests: Sequence[ChunkManifest], starts: Sequence[int]) ->
 
 def encoding_column(pieces: Sequence[Piece], counts: Sequence[int], total: int) -> NDArray[np.uint8] | None:
     """The encoding column of pieces that follow each other; None when it would be all zero."""
-    if all(p.constant is None and not p.slabs and not shifted(p) and p.manifest.encoding is None for p in pieces):
+    if all(p.constant is None and not shifted(p) and p.manifest.encoding is None for p in pieces):
         return None
     column = np.repeat(
         np.fromiter((p.encodings[0] if p.encodings else 0 for p in pieces), np.uint8, len(pieces)), np.asarray(counts)
     )
     at = 0
     for piece, count in zip(pieces, counts, strict=True):
-        if piece.manifest.encoding is not None or piece.slabs:
+        if piece.manifest.encoding is not None:
             column[at : at + count] = piece_encoding(piece)
         at += count
     return column if column.any() or any(p.constant is not None for p in pieces) else None
@@ -189,23 +187,14 @@ def piece_encoding(piece: Piece) -> NDArray[np.uint8]:
     """The new encoding numbers of one piece's chunks."""
     manifest = piece.manifest
     old = manifest.encoding if manifest.encoding is not None else np.zeros(len(manifest.source), np.uint8)
-    new = np.asarray(piece.encodings, np.uint8)[old] if piece.encodings is not None else old.copy()
-    if piece.slabs and len(new):
-        for axis, numbers in piece.slabs:
-            where = [slice(None)] * len(manifest.grid_shape)
-            where[axis] = slice(-1, None)
-            layer = tuple(where)
-            new.reshape(manifest.grid_shape)[layer] = np.asarray(numbers, np.uint8)[
-                old.reshape(manifest.grid_shape)[layer]
-            ]
-    return new
+    return np.asarray(piece.encodings, np.uint8)[old] if piece.encodings is not None else old.copy()
 
 
 def scattered(grid_shape: Shape, pieces: Sequence[Piece]) -> ChunkManifest:
     """Pieces anywhere in the grid (tiles, a later axis)."""
     source = np.full(grid_shape, MISSING, np.int32)
     offset, length = np.zeros(grid_shape, np.uint64), np.zeros(grid_shape, np.uint64)
-    many = any(p.constant is not None or p.slabs or shifted(p) or p.manifest.encoding is not None for p in pieces)
+    many = any(p.constant is not None or shifted(p) or p.manifest.encoding is not None for p in pieces)
     encoding = np.zeros(grid_shape, np.uint8) if many else None
     table = SourceTable()
     inlined: dict[int, bytes] = {}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from byteatlas.combine.model import Finding
 from byteatlas.combine.reconcile import Merged, place
 from byteatlas.combine.same import Class
 from byteatlas.errors import Unsupported
@@ -195,32 +194,16 @@ def compacted(encodings: Sequence[Encoding], used: Sequence[int]) -> tuple[tuple
     return tuple(encodings[n] for n in renumber), renumber
 
 
-def rectilinear_slabs(
-    cls: Class, member: Member, layout: Layout, encodings: list[Encoding], numbers: tuple[int, ...]
-) -> tuple[tuple[int, tuple[int, ...]], ...] | Finding:
-    """For a member with a rectilinear grid: encodings of the layers that are clipped in the result."""
-    own = cls.meta.grid
-    if not isinstance(own, RectilinearGrid):
-        return ()
-    slabs = []
+def clipped(meta: ArrayMeta, member: Member, layout: Layout) -> bool:
+    """Whether a member with uneven chunks has some whose shape in the result's grid is not what they decode to."""
+    own, grid = meta.grid, layout.grid
+    if not isinstance(own, RectilinearGrid) or all(e.chunk_shape is not None for e in meta.encodings):
+        return False
     for axis, edges in enumerate(own.edges):
-        if not edges:
-            continue
-        start = layout.starts[axis][member.block[axis]]
-        position = start + len(edges) - 1
-        grid = layout.grid
-        result = grid.chunk_shape[axis] if isinstance(grid, RegularGrid) else grid.edges[axis][position]
-        if result == edges[-1]:
-            continue
-        others = [set(e) for i, e in enumerate(own.edges) if i != axis]
-        said = all(encodings[n].chunk_shape is not None for n in numbers)
-        if not said and any(len(o) != 1 for o in others):
-            detail = "a map with uneven chunks ends in a partial chunk that cannot be followed by another"
-            return Finding("conflict", "chunks", None, (), detail)
-        shape = tuple(edges[-1] if i == axis else e[0] for i, e in enumerate(own.edges))
-        new = []
-        for n in numbers:
-            e = encodings[n]
-            new.append(place(encodings, e if e.chunk_shape is not None else replace(e, chunk_shape=shape)))
-        slabs.append((axis, tuple(new)))
-    return tuple(slabs)
+        at = layout.starts[axis][member.block[axis]]
+        if isinstance(grid, RegularGrid):
+            if any(n != grid.chunk_shape[axis] for n in edges):
+                return True
+        elif grid.edges[axis][at : at + len(edges)] != edges:
+            return True
+    return False

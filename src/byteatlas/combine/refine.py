@@ -17,7 +17,7 @@ from byteatlas.combine.same import Class
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
-from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid
 from byteatlas.types import Shape
 
 MOST_ENCODINGS = 255
@@ -51,23 +51,65 @@ def split(array: VirtualArray, axis: int, own: NDArray[np.int64], common: NDArra
     """One array with more cuts along an axis."""
     meta, m = array.meta, array.manifest.load()
     parents = np.searchsorted(own, common[:-1], side="right") - 1
-    origins, numbers = np.unique(common[:-1] - own[parents], return_inverse=True)
-    if len(origins) * len(meta.encodings) > MOST_ENCODINGS:
-        raise Unsupported("chunks", f"chunks cut at {len(origins)} different places inside")
     if len(m.source) // max(1, m.grid_shape[axis]) * len(parents) > MOST_CHUNKS:
         raise Unsupported("chunks", "too many chunks after cutting")
-    encodings = [cropped(meta, e, axis, int(o)) for e in meta.encodings for o in origins.tolist()]
     flat = np.arange(len(m.source), dtype=np.int64).reshape(m.grid_shape).take(parents, axis=axis)
+    parts, kinds = kinds_of_parts(meta, axis, parents, common[:-1] - own[parents], flat.shape)
     old = np.zeros(len(m.source), np.int64) if m.encoding is None else m.encoding.astype(np.int64)
-    along = numbers.reshape([-1 if i == axis else 1 for i in range(meta.ndim)])
-    column = (old[flat] * len(origins) + along).astype(np.uint8)
+    used, column = np.unique(old[flat] * len(parts) + kinds, return_inverse=True)
+    if len(used) > MOST_ENCODINGS:
+        raise Unsupported("chunks", f"parts of chunks of {len(used)} kinds")
+    encodings = [cropped(meta.encodings[n // len(parts)], axis, *parts[n % len(parts)]) for n in used.tolist()]
     rows = flat.reshape(-1)
     inlined = {i: m.inlined[k] for i, k in enumerate(rows.tolist()) if k in m.inlined} if m.inlined else {}
-    manifest = ChunkManifest(
-        flat.shape, m.sources, m.source[rows], m.offset[rows], m.length[rows], column.reshape(-1), inlined
-    )
+    numbers = column.reshape(-1).astype(np.uint8)
+    manifest = ChunkManifest(flat.shape, m.sources, m.source[rows], m.offset[rows], m.length[rows], numbers, inlined)
     edges = tuple(tuple(np.diff(common).tolist()) if i == axis else full_edges(meta, i) for i in range(meta.ndim))
     return VirtualArray(replace(meta, grid=RectilinearGrid(edges), encodings=tuple(encodings)), manifest)
+
+
+def spelled_out(array: VirtualArray) -> VirtualArray:
+    """The array with encodings that say the shape of each chunk, whatever the grid will say."""
+    meta, m = array.meta, array.manifest.load()
+    if not meta.ndim or not len(m.source):
+        return array
+    everywhere = np.arange(m.grid_shape[0])
+    parts, kinds = kinds_of_parts(meta, 0, everywhere, np.zeros(len(everywhere), np.int64), m.grid_shape)
+    old = np.zeros(len(m.source), np.int64) if m.encoding is None else m.encoding.astype(np.int64)
+    used, column = np.unique(old * len(parts) + kinds.reshape(-1), return_inverse=True)
+    if len(used) > MOST_ENCODINGS:
+        raise Unsupported("chunks", f"chunks of {len(used)} shapes, some of which would be cut")
+    encodings = [cropped(meta.encodings[n // len(parts)], 0, *parts[n % len(parts)]) for n in used.tolist()]
+    manifest = replace(m, encoding=column.reshape(-1).astype(np.uint8))
+    return VirtualArray(replace(meta, encodings=tuple(encodings)), manifest)
+
+
+def kinds_of_parts(
+    meta: ArrayMeta, axis: int, parents: NDArray[np.int64], origins: NDArray[np.int64], counts: Shape
+) -> tuple[list[tuple[int, Shape]], NDArray[np.int64]]:
+    """The kinds of parts, as (where it begins along the axis, shape of the whole chunk), and the kind of each part."""
+    begins, kinds = np.unique(origins, return_inverse=True)
+    code = np.zeros(counts, np.int64) + spread(kinds, axis, meta.ndim)
+    lengths = []
+    for i in range(meta.ndim):
+        edges = np.asarray(full_edges(meta, i), np.int64)
+        values, which = np.unique(edges[parents] if i == axis else edges, return_inverse=True)
+        code = code * len(values) + spread(which, i, meta.ndim)
+        lengths.append(values.tolist())
+    used, found = np.unique(code, return_inverse=True)
+    parts = []
+    for n in used.tolist():
+        shape: list[int] = []
+        for values in reversed(lengths):
+            n, k = divmod(n, len(values))
+            shape.insert(0, values[k])
+        parts.append((int(begins[n]), tuple(shape)))
+    return parts, found.reshape(counts)
+
+
+def spread(values: NDArray[np.int64], axis: int, ndim: int) -> NDArray[np.int64]:
+    """Values along one axis, to be broadcast along the others."""
+    return values.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
 def full_edges(meta: ArrayMeta, axis: int) -> tuple[int, ...]:
@@ -78,16 +120,12 @@ def full_edges(meta: ArrayMeta, axis: int) -> tuple[int, ...]:
     return (*edges.logical[:-1], edges.full) if edges.logical else ()
 
 
-def cropped(meta: ArrayMeta, e: Encoding, axis: int, origin: int) -> Encoding:
+def cropped(e: Encoding, axis: int, origin: int, whole: Shape) -> Encoding:
     """The encoding of a part that begins at ``origin``; it decodes to all that follows, which is cut off in reading."""
-    shape = e.chunk_shape
-    if shape is None:
-        if not isinstance(meta.grid, RegularGrid):
-            raise Unsupported("chunks", "a map with uneven chunks cannot be cut again")
-        shape = meta.grid.chunk_shape
+    shape = whole if e.chunk_shape is None else e.chunk_shape
     if origin == 0:
         return replace(e, chunk_shape=shape)
-    begin: Shape = tuple(origin if i == axis else 0 for i in range(meta.ndim))
+    begin: Shape = tuple(origin if i == axis else 0 for i in range(len(shape)))
     rest = tuple(n - o for n, o in zip(shape, begin, strict=True))
     crop = CodecSpec("byteatlas.crop", {"origin": list(begin), "shape": list(shape)})
     return replace(e, codecs=(crop, *e.codecs), chunk_shape=rest)

@@ -21,15 +21,15 @@ from byteatlas.combine.layout import (
     Layout,
     Member,
     MismatchedChunks,
+    clipped,
     compacted,
     explicit_encodings,
     lay_out,
-    rectilinear_slabs,
 )
 from byteatlas.combine.model import Finding
 from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combine.reconcile import Merged, Question, reconcile, shape_conflicts
-from byteatlas.combine.refine import reclassified, refine
+from byteatlas.combine.refine import reclassified, refine, spelled_out
 from byteatlas.combine.same import Class, classify
 from byteatlas.combine.values import nbytes, read_all
 from byteatlas.errors import Unsupported
@@ -262,7 +262,7 @@ def fit(
     findings: list[Finding] = []
     first = classes[0].meta
     lengths = [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)]
-    for _ in range(first.ndim + 1):
+    for _ in range(first.ndim + 2):
         class_of = {i: n for n, c in enumerate(classes) for i in c.members}
         members = [
             Member(i, class_of[i], by_input[i].meta.shape, place_of(cell, axes, first.ndim))
@@ -270,7 +270,14 @@ def fit(
         ]
         try:
             layout = lay_out(classes, members, own_lengths(lengths, members, axes))
-            return by_input, members, layout, findings
+            uneven = [m.input for m in members if clipped(by_input[m.input].meta, m, layout)]
+            if not uneven:
+                return by_input, members, layout, findings
+            by_input = {**by_input, **{i: spelled_out(by_input[i]) for i in uneven}}
+            classes = reclassified(classes, by_input)
+            files = tuple(context.names[i] for i in uneven)
+            detail = "maps with uneven chunks, the last of which is partial"
+            findings.append(Finding("reconciled", "chunks", path, files, detail))
         except MismatchedChunks as mismatch:
             a, b = mismatch.members
             files = tuple(context.names[m.input] for m in (a, b))
@@ -417,12 +424,9 @@ def assemble_job(
         findings.append(Finding("reconciled", "chunks", path, (), f"chunks of different extent: {shapes}"))
     pieces = []
     for m in members:
-        slabs = rectilinear_slabs(classes[m.cls], m, layout, encodings, maps[m.cls])
-        if isinstance(slabs, Finding):
-            return None, [*findings, replace(slabs, variable=path, files=(context.names[m.input],))]
         origin = tuple(layout.starts[a][b] for a, b in enumerate(m.block))
         manifest = by_input[m.input].manifest.load()
-        pieces.append(Piece(origin, manifest, maps[m.cls], merged.constants[m.cls], slabs))
+        pieces.append(Piece(origin, manifest, maps[m.cls], merged.constants[m.cls]))
     if merged.absent is not None:
         pieces += absent_pieces(members, layout, merged.absent)
     return finished(path, classes[0].meta, encodings, pieces, merged, layout, findings, stacked)
@@ -454,7 +458,7 @@ def finished(
     """Number the encodings by use, and write plain Zarr where that says it all."""
     used: list[int] = []
     for p in pieces:
-        used += [*(p.encodings or ()), *(n for _, s in p.slabs for n in s)]
+        used += p.encodings or ()
         used += [] if p.constant is None else [p.constant]
     kept, renumber = compacted(encodings, used or [0])
     if len(kept) > 255:
@@ -464,7 +468,6 @@ def finished(
             p,
             encodings=None if p.encodings is None else tuple(renumber[n] for n in p.encodings),
             constant=None if p.constant is None else renumber[p.constant],
-            slabs=tuple((a, tuple(renumber[n] for n in s)) for a, s in p.slabs),
         )
         for p in pieces
     ]
