@@ -1,0 +1,220 @@
+"""Write ``tiff.md`` and ``netcdf3.md`` by asking the scanners: ``python docs/status/make_raster.py``. A test compares.
+
+The tables of compressions, samples and types are made by calling the code with each case; only their first column and
+the notes are written here.
+"""
+
+# ruff: noqa: E501  (rows of tables)
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from byteatlas.codecs.table import BUILTIN
+from byteatlas.errors import ByteatlasError, Unsupported
+from byteatlas.meta.model import CodecSpec
+from byteatlas.types import ByteRange
+from byteatlas_scanners.netcdf3.header import TYPES, VERSIONS
+from byteatlas_scanners.tiff import samples
+from byteatlas_scanners.tiff.crs import METHODS
+from byteatlas_scanners.tiff.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES
+from byteatlas_scanners.tiff.ifd import Field, Ifd
+from byteatlas_scanners.tiff.page import Page
+from byteatlas_scanners.tiff.tags import Tag
+
+COMPRESSIONS: Mapping[int, str] = {
+    1: "none", 2: "CCITT modified Huffman (RLE)", 3: "CCITT Group 3", 4: "CCITT Group 4", 5: "LZW, new and old bit order",
+    6: "JPEG, old style", 7: "JPEG, tables in the tag or in the stream", 8: "deflate", 32773: "PackBits", 32946: "deflate, old number",
+    22610: "JPEG XR (NDPI)", 33003: "JPEG 2000 (Aperio)", 33004: "JPEG 2000", 33005: "JPEG 2000 (Aperio)", 34712: "JPEG 2000",
+    34887: "LERC, alone, with deflate, with zstd", 34892: "JPEG, lossy (DNG)", 34925: "LZMA", 34933: "PNG", 34934: "JPEG XR",
+    50000: "Zstandard", 50001: "WebP", 50002: "JPEG XL", 52546: "JPEG XL (DNG)", 32766: "NeXT", 32771: "CCITT RLE, word aligned",
+    32809: "ThunderScan", 32908: "PixarFilm", 32909: "PixarLog", 33007: "JPEG of a private kind", 34661: "JBIG",
+    34676: "SGI LogLuv", 34677: "SGI LogLuv, 24 bits", 34715: "JBIG2", 65000: "EER",
+}  # fmt: skip
+
+SAMPLES: tuple[tuple[str, int, int], ...] = (
+    ("unsigned integers", samples.UINT, 8), ("unsigned integers", samples.UINT, 16), ("unsigned integers", samples.UINT, 32),
+    ("unsigned integers", samples.UINT, 64), ("packed unsigned integers", samples.UINT, 1), ("packed unsigned integers", samples.UINT, 2),
+    ("packed unsigned integers", samples.UINT, 4), ("packed unsigned integers", samples.UINT, 10), ("packed unsigned integers", samples.UINT, 12),
+    ("packed unsigned integers", samples.UINT, 14), ("packed unsigned integers", samples.UINT, 24), ("packed unsigned integers", samples.UINT, 31),
+    ("signed integers", samples.INT, 8), ("signed integers", samples.INT, 16), ("signed integers", samples.INT, 32),
+    ("signed integers", samples.INT, 64), ("packed signed integers", samples.INT, 12), ("floats", samples.FLOAT, 16), ("floats", samples.FLOAT, 24),
+    ("floats", samples.FLOAT, 32), ("floats", samples.FLOAT, 64), ("undefined", samples.VOID, 8), ("undefined", samples.VOID, 16),
+    ("complex integers", samples.COMPLEX_INT, 32), ("complex integers", samples.COMPLEX_INT, 64), ("complex floats", samples.COMPLEX, 64),
+    ("complex floats", samples.COMPLEX, 128),
+)  # fmt: skip
+
+LAYOUTS: tuple[tuple[str, str, str], ...] = (
+    ("tiles, also at the edges", "one chunk each", "every reader"),
+    ("strips of equal height", "one chunk each", "every reader"),
+    ("uncompressed strips behind each other", "one block, cut into chunks of `target_chunk` bytes", "every reader"),
+    ("uncompressed last strip, shorter", "reads on into what follows; cropped", "every reader"),
+    ("compressed last strip, shorter", "an encoding of its own (`byteatlas.encodings`)", "byteatlas"),
+    ("PackBits tiles at the lower edge", "an encoding of their own", "byteatlas"),
+    ("separate planes", "axis `band` first, one chunk a plane and tile", "every reader"),
+    ("chunky samples", "axis `band` last", "every reader"),
+    ("tiles with offset or size 0", "missing: GDAL's nodata value, else 0", "every reader"),
+    ("same-shaped pages", "stacked along `page`", "every reader"),
+    ("ImageJ hyperstacks, OME-TIFF, tifffile's series", "stacked along t, z, c", "every reader"),
+    ("pages that differ", "groups `image_0`, `image_1` ...", "every reader"),
+    ("reduced-resolution pages, SubIFDs", "groups `overview_1` ..., attribute `multiscales`", "every reader"),
+    ("masks (NewSubfileType 4)", "array `mask`, named in `ancillary_variables`", "every reader"),
+    ("volumes (ImageDepth, TileDepth)", "refused (`layout`)", ""),
+)
+
+
+def page(
+    compression: int = 1, sample_format: int = samples.UINT, bits: int = 8, predictor: int = 1, photometric: int = 1
+) -> Page:
+    """A tiled one-sample image with these properties."""
+    fields = {Tag.LERC_PARAMETERS: Field(4, 2, ByteRange(0, 8), bytes(8))}
+    one = np.ones(1, np.uint64)
+    return Page(
+        Ifd("page/0", 0, "<", fields), 16, 16, 1, bits, sample_format, compression, predictor, photometric, 1, False, True,
+        16, 16, one, one, 0, 0,
+    )  # fmt: skip
+
+
+def ask(make: Callable[[], str]) -> str:
+    """What the code says: a cell, or the refusal."""
+    try:
+        return make()
+    except Unsupported as error:
+        return f"refused (`{error.reason}`)"
+    except ByteatlasError as error:
+        return f"error: {error}"
+
+
+def codecs(found: tuple[CodecSpec, ...]) -> str:
+    """Codec names, in the order of decoding. Raises KeyError for one that byteatlas does not have."""
+    for codec in found:
+        BUILTIN[codec.name]
+    return ", ".join(f"`{c.name}`" for c in found[:0:-1]) or "none needed"
+
+
+def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def compression_rows() -> list[tuple[str, ...]]:
+    rows = []
+    for number, name in COMPRESSIONS.items():
+        bits = 1 if number in samples.CCITT else 8
+        rows.append((str(number), name, ask(lambda n=number, b=bits: codecs(samples.chain(page(n, bits=b), 16)))))
+    return rows
+
+
+def sample_rows() -> list[tuple[str, ...]]:
+    rows = []
+    for name, kind, bits in SAMPLES:
+        of = page(sample_format=kind, bits=bits)
+        rows.append(
+            (
+                name,
+                str(bits),
+                ask(lambda p=of: str(samples.sample_type(p))),
+                ask(lambda p=of: codecs(samples.chain(p, 16))),
+            )
+        )
+    return rows
+
+
+def predictor_rows() -> list[tuple[str, ...]]:
+    cases = [(2, samples.UINT, 16), (2, samples.FLOAT, 32), (3, samples.FLOAT, 16), (3, samples.FLOAT, 64),
+             (2, samples.UINT, 12), (3, samples.FLOAT, 24), (2, samples.COMPLEX, 64)]  # fmt: skip
+    names = {samples.UINT: "integers", samples.FLOAT: "floats", samples.COMPLEX: "complex floats"}
+    return [
+        (str(p), f"{bits}-bit {names[kind]}", ask(lambda a=(5, kind, bits, p): codecs(samples.chain(page(*a), 16))))
+        for p, kind, bits in cases
+    ]
+
+
+def tiff() -> str:
+    return f"""# TIFF: layouts, samples, compressions, georeferencing
+
+Made by `docs/status/make_raster.py` by asking the code. What is not listed is refused for the page that has it, with a
+reason code; other pages of the file are unaffected. Codecs named `numcodecs.imagecodecs_*` are known to every Zarr
+reader for which imagecodecs has registered its codecs with numcodecs; `byteatlas.*` only to byteatlas.
+
+## Layouts
+
+Classic TIFF and BigTIFF, both byte orders, both bit orders (FillOrder 2: one more codec, `numcodecs.imagecodecs_bitorder`).
+
+{table(("in the file", "in the group", "who can read the references"), list(LAYOUTS))}
+
+## Samples
+
+{table(("format", "bits", "array", "codec"), sample_rows())}
+
+Samples of different sizes in one pixel are refused (`samples`). MinIsWhite is not inverted, palettes are not applied,
+orientation is not undone: they are attributes.
+
+## Compressions
+
+Decoders take as many rows as a tile needs and leave what follows; fewer are an error.
+
+{table(("number", "compression", "codec"), compression_rows())}
+
+JPEG in YCbCr gives RGB, as GDAL and tifffile do. Old-style JPEG is read when it is one stream that is not in YCbCr; other
+subsampled YCbCr is refused (`samples`). One bit a sample is decoded as bytes of 0 and 1.
+
+## Predictors
+
+{table(("predictor", "samples", "codec"), predictor_rows())}
+
+## Georeferencing
+
+| fact | where it ends up |
+|---|---|
+| affine transform (scale and tie point, or a matrix; PixelIsPoint shifted once) | `GeoTransform` and `spatial:transform` of `spatial_ref` |
+| unrotated grids | coordinate arrays `x` and `y`, cell centres, in the map; for each level its own |
+| EPSG code | `proj:code`; `crs_wkt`, `spatial_ref` (WKT 2) and `projjson` for {len(GEOGRAPHIC)} geographic systems, {len(UTM_FAMILIES)} families of UTM zones and {len(PROJECTED)} others; else `spatial_ref = EPSG:n` |
+| user-defined systems | WKT 2, PROJJSON and CF attributes for the methods {", ".join(str(m) for m in METHODS)} of GeoTIFF's registry; for others the keys alone |
+| GeoKeys | `geokeys` of `spatial_ref` |
+| GDAL's nodata | `_FillValue` and the fill value; as text in `nodata` where the type cannot hold it |
+| GDAL's scale, offset, description, unit | `scale_factor`, `add_offset`, `long_name`, `units` where all bands agree; else lists (`scale_factors` ...) |
+| ground control points, RPC | `gcps` (GeoJSON), `rpc` of `spatial_ref` |
+| other items of GDAL's metadata, text tags | attributes under their names, `TIFFTAG_*` |
+"""
+
+
+def netcdf3() -> str:
+    names = {1: "CDF-1 (classic)", 2: "CDF-2 (64-bit offset)", 5: "CDF-5 (64-bit data)"}
+    versions = [(names[v], "yes") for v in VERSIONS]
+    types = [
+        (str(code), "text, one character each" if dtype.kind == "S" else str(dtype.newbyteorder("=")))
+        for code, dtype in TYPES.items()
+    ]
+    return f"""# netCDF-3: the classic formats
+
+Made by `docs/status/make_raster.py` by asking the code. Every array has one codec, `bytes`; all Zarr readers read the references.
+
+{table(("version", "read"), versions)}
+
+| type code | array |
+|---|---|
+{chr(10).join(f"| {code} | {name} |" for code, name in types)}
+
+| in the file | in the group |
+|---|---|
+| fixed variables | one chunk; large ones chunks of about `target_chunk` bytes |
+| record variables | one chunk a record, as base and stride: a million records cost nothing |
+| the only record variable | its records lie behind each other without padding: chunks of `target_chunk` bytes |
+| number of records left open (STREAMING) | counted from the size of the file |
+| attributes | numbers as numbers, several as lists, text as text |
+| `_FillValue` | attribute and fill value; the format's default fill values are not used (no chunk is ever missing, and Zarr readers would mask them) |
+| data that reach beyond the end of the file | the variable is refused (`corrupt`), with the number of whole records |
+| files that end before any data | all values are zero, as netCDF-C reads them; the report says so |
+| bytes after the last record | ignored; the report says so |
+| names that are no Zarr node names | refused (`name`) |
+"""
+
+
+FILES: Mapping[str, Callable[[], str]] = {"tiff.md": tiff, "netcdf3.md": netcdf3}
+
+if __name__ == "__main__":
+    for name, make in FILES.items():
+        (Path(__file__).parent / name).write_text(make())
