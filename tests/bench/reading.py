@@ -93,12 +93,12 @@ def raw_speed(node: VirtualArray, path: Path, workers: int) -> Timed:
     return run
 
 
-def _fsspec_zarr(refs: Path) -> Any:
+def _fsspec_zarr(refs: Path, **options: Any) -> Any:
     import zarr
     from fsspec.implementations.reference import ReferenceFileSystem
     from zarr.storage import FsspecStore
 
-    fs = ReferenceFileSystem(fo=str(refs), asynchronous=True)
+    fs = ReferenceFileSystem(fo=str(refs), asynchronous=True, **options)
     return zarr.open_group(FsspecStore(fs, read_only=True), mode="r")["data"]
 
 
