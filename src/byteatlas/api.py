@@ -289,22 +289,25 @@ def verify(
     options: VerifyOptions | None = None,
     storage_options: Mapping[str, JSON] | None = None,
     policy: Policy | None = None,
-    name: str | None = None,
     done: Callable[[str], None] | None = None,
 ) -> VerifyReport:
     """Compare what our engine reads with what the format's own library (h5py, netCDF4, tifffile) reads.
 
     Args:
         target: a reference map, an archive file, or virtual arrays. The files that the references lead to must exist.
-        name: what the report calls it.
         done: called with the path of each array when it has been compared.
 
     Raises `MissingExtra` without ``byteatlas[verify]``.
     """
-    node = load(target, storage_options=storage_options)
-    shown = name or ("" if isinstance(target, (VirtualArray, VirtualGroup)) else os.fspath(target))
-    policy = policy or Policy(local=not shown or local_path(shown) is not None)
-    return verify_node(node, shown, opener=SourcePool(storage_options, policy), options=options, done=done)
+    if isinstance(target, (VirtualArray, VirtualGroup)):
+        return verify_node(target, opener=SourcePool(storage_options, policy), options=options, done=done)
+    url = os.fspath(target)
+    pool = SourcePool(storage_options, policy or Policy(local=local_path(url) is not None))
+    if kind_of(url, storage_options) == "archive":
+        node: VirtualNode = scan(url, on_refusal="ignore", storage_options=storage_options)
+        return verify_node(node, url, opener=pool, options=options, archive=absolute(url), done=done)
+    node = load(url, storage_options=storage_options)
+    return verify_node(node, url, opener=pool, options=options, done=done)
 
 
 def _tell(url: str, refused: list[ReportItem], on_refusal: OnRefusal) -> None:

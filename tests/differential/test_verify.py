@@ -157,10 +157,31 @@ def test_hdf5_kinds(tmp_path: Path) -> None:
         file["complex"] = np.array([1 + 2j, complex(np.nan, 0)])
         file["scalar"] = 5
         file["empty"] = np.zeros((0, 3))
+        file.create_dataset("vectors", (4,), np.dtype(("f4", (2, 3))))[:] = np.arange(24).reshape(4, 2, 3)
         file.attrs["list"] = [1, 2]
         file["big"].attrs.update({"one": [7], "nan": np.nan, "words": ["x", "y"], "float": np.float32(0.1)})
     report = api.verify(path)
     assert report.ok, [i for i in report.items if i.status != "equal"]
+
+
+def test_data_elsewhere(tmp_path: Path) -> None:
+    """Values in the map and in other files than the archive itself."""
+    path = tmp_path / "a.h5"
+    with h5py.File(tmp_path / "b.h5", "w") as other:
+        other["part"] = np.arange(6.0)
+    with h5py.File(path, "w") as file:
+        file["words"] = ["a", "b"]
+        file["link"] = file["words"].ref
+        layout = h5py.VirtualLayout((6,), "f8")
+        layout[:] = h5py.VirtualSource("b.h5", "part", (6,))
+        file.create_virtual_dataset("virtual", layout)
+        file.create_dataset("outside", (4,), "i4", external=[(str(tmp_path / "raw.bin"), 0, 16)])[:] = [1, 2, 3, 4]
+        file["refs"] = np.array([file["words"].ref, file["virtual"].ref], h5py.ref_dtype)
+    report = api.verify(path)
+    assert report.ok, report
+    assert report.counts.get("unchecked") is None
+    api.write(api.scan(path), tmp_path / "m.json")
+    assert api.verify(tmp_path / "m.json").ok
 
 
 def test_differences() -> None:

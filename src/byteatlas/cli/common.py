@@ -66,10 +66,11 @@ def console(*, stderr: bool = False) -> Console:
 
 
 @contextmanager
-def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]:
+def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Advance]:
     """A progress bar on standard error when that is a terminal; otherwise nothing at all.
 
-    The function that is yielded is called *after* each of ``total`` pieces, with a few words on it.
+    The function that is yielded is called *after* each of ``total`` pieces (None: nobody knows how many), with a
+    few words on it.
     """
     if quiet or not sys.stderr.isatty():
         yield lambda _: None

@@ -40,10 +40,8 @@ def verify(
     from byteatlas.verify import VerifyOptions
 
     options = VerifyOptions(sample=sample, attributes=not no_attributes)
-    node = api.load(target, storage_options=storage_options)
-    total = sum(1 for _, child in node.walk() if not hasattr(child, "arrays")) if hasattr(node, "walk") else 1
-    with progress("verifying", total, quiet=as_json) as advance:
-        report = api.verify(node, options=options, storage_options=storage_options, name=target, done=advance)
+    with progress("verifying", None, quiet=as_json) as advance:
+        report = api.verify(target, options=options, storage_options=storage_options, done=advance)
     if as_json:
         print_json(report.document())
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,6 +24,8 @@ HIDDEN = frozenset(
 )  # fmt: skip
 """Attributes that the HDF5 and netCDF libraries use for their own bookkeeping."""
 STREAMING = 2**32 - 1
+NATIVE_ERRORS = (OSError, KeyError, RuntimeError, TypeError, ValueError, IndexError)
+"""What the libraries raise for files that they cannot read."""
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"
 
 
@@ -62,7 +64,8 @@ class Hdf5Array:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(self.dataset.shape or ())
+        """The elements' own axes (array datatypes) come last."""
+        return (*(self.dataset.shape or ()), *self.dataset.dtype.shape)
 
     @property
     def attributes(self) -> Mapping[str, JSON]:
@@ -78,8 +81,16 @@ class Hdf5Array:
         return tuple(scales) if any(scales) else None
 
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
-        # Variable-length text as bytes: h5py's own conversion to str can fail where the bytes are no UTF-8.
-        return np.asarray(self.dataset[selection] if selection else self.dataset[()])
+        outer = len(self.dataset.shape or ())
+        values = np.asarray(self.dataset[selection[:outer]] if selection else self.dataset[()])
+        values = values[(slice(None),) * outer + selection[outer:]]
+        return self._names(values) if _is_reference(self.dataset.dtype) else values
+
+    def _names(self, references: NDArray[Any]) -> NDArray[Any]:
+        """References as the paths of what they refer to."""
+        out = np.empty(references.shape, object)
+        out.reshape(-1)[:] = [self.dataset.file[r].name if r else "" for r in references.reshape(-1).tolist()]
+        return out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +102,7 @@ class Hdf5File:
 
         try:
             found = self.file[path]
-        except (KeyError, ValueError, OSError):
+        except NATIVE_ERRORS:
             return None
         return Hdf5Array(found) if isinstance(found, h5py.Dataset) else None
 
@@ -106,8 +117,15 @@ class Hdf5File:
                 if not (isinstance(label, bytes) and label.decode("latin-1").startswith(NO_VARIABLE)):
                     found.append(name)
 
-        self.file.visititems(visit)
+        with suppress(*NATIVE_ERRORS):  # it stops at the first object that it cannot open
+            self.file.visititems(visit)
         return found
+
+
+def _is_reference(dtype: np.dtype[Any]) -> bool:
+    import h5py
+
+    return h5py.check_ref_dtype(dtype) is not None
 
 
 def hdf5_attributes(node: Any) -> dict[str, JSON]:
@@ -118,7 +136,7 @@ def hdf5_attributes(node: Any) -> dict[str, JSON]:
             continue
         try:
             value = node.attrs[name]
-        except (OSError, TypeError, ValueError, UnicodeDecodeError):
+        except NATIVE_ERRORS:
             continue
         plain = as_json(value)
         if plain is not NotImplemented:

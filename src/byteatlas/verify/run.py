@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array import Array, Group, Node, open_node
-from byteatlas.errors import ByteatlasError
+from byteatlas.errors import ByteatlasError, Unsupported
 from byteatlas.io.open import SourcePool
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup, VirtualNode
@@ -26,7 +26,7 @@ from byteatlas.scan.driver import pick, scan_source
 from byteatlas.scan.plugins import installed
 from byteatlas.types import ByteRange
 from byteatlas.verify.compare import first_difference, first_difference_meant, same_attribute
-from byteatlas.verify.native import READERS, NativeArray, NativeFile
+from byteatlas.verify.native import NATIVE_ERRORS, READERS, NativeArray, NativeFile
 from byteatlas.verify.report import VerifyItem, VerifyReport
 
 BLOCK = 64 << 20
@@ -82,11 +82,19 @@ class Originals:
     def _open(self, url: str) -> Original | str:
         source = self.opener(url)
         head = bytes(source.read([ByteRange(0, min(source.size(), 4096))])[0])
-        scanner = pick(self.scanners, head, url)
+        try:
+            scanner = pick(self.scanners, head, url)
+        except Unsupported:
+            return f"{url} is no archive that could be opened by itself"
         if scanner.name not in READERS:
             return f"no other library at hand for format {scanner.name}"
         scanned = scan_source(source, self.opener, self.scanners, ScanOptions(), format=scanner.name)
-        return Original(url, scanned, self.stack.enter_context(READERS[scanner.name](source)))
+        try:
+            return Original(url, scanned, self.stack.enter_context(READERS[scanner.name](source)))
+        except ByteatlasError:
+            raise
+        except NATIVE_ERRORS as error:
+            return f"the format's own library cannot open the file: {error}"
 
 
 def verify_node(
@@ -95,10 +103,15 @@ def verify_node(
     *,
     opener: Opener | None = None,
     options: VerifyOptions | None = None,
+    archive: str | None = None,
     scanners: Mapping[str, Scanner] | None = None,
     done: Callable[[str], None] | None = None,
 ) -> VerifyReport:
     """Verify a tree of virtual arrays against the files that its references lead to.
+
+    Args:
+        archive: the file that the whole tree is a scan of, where that is known: then all arrays are compared with it,
+            wherever their bytes are (in the map, in other files that it names).
 
     Raises `MissingExtra` when a format's own library is not installed, `FetchFailed` when a file cannot be reached.
     """
@@ -107,7 +120,7 @@ def verify_node(
     with ExitStack() as stack:
         originals = Originals(opener, installed() if scanners is None else scanners, stack)
         names = _arrays(node)
-        urls = list(dict.fromkeys(url for _, array in names for url in _used(array.manifest.load())))
+        urls = [archive] if archive else list(dict.fromkeys(u for _, a in names for u in _used(a.manifest.load())))
         root = open_node(node, opener)
         for path, virtual in names:
             items.append(_verify_array(path, virtual, root, originals, urls, chosen))
@@ -149,7 +162,7 @@ def _verify_array(
     path: str, virtual: VirtualArray, root: Node, originals: Originals, urls: list[str], options: VerifyOptions
 ) -> VerifyItem:
     manifest = virtual.manifest.load()
-    own = _used(manifest) or urls
+    own = urls if len(urls) == 1 else _used(manifest) or urls
     try:
         ours = root[path] if isinstance(root, Group) else root
         assert isinstance(ours, Array)
@@ -160,6 +173,8 @@ def _verify_array(
         return _by_chunks(path, ours, manifest, originals, options)
     except ByteatlasError as error:
         return VerifyItem(path, "error", f"{type(error).__name__}: {error}", files=len(own))
+    except NATIVE_ERRORS as error:  # ours are all ByteatlasError
+        return VerifyItem(path, "unchecked", f"the format's own library fails: {error}", files=len(own))
 
 
 def _against_file(path: str, ours: Array, original: Original | str, options: VerifyOptions) -> VerifyItem:
