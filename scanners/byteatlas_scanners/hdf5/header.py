@@ -21,8 +21,10 @@ MOST_BYTES = 64 << 20
 
 NIL, DATASPACE, LINK_INFO, DATATYPE, FILL_OLD, FILL, LINK, EXTERNAL = range(8)
 LAYOUT, GROUP_INFO, PIPELINE, ATTRIBUTE = 0x08, 0x0A, 0x0B, 0x0C
-CONTINUATION, SYMBOL_TABLE, MODIFIED, ATTRIBUTE_INFO = 0x10, 0x11, 0x12, 0x15
+MODIFIED_OLD, CONTINUATION, SYMBOL_TABLE, MODIFIED, ATTRIBUTE_INFO = 0x0E, 0x10, 0x11, 0x12, 0x15
 LAST_KNOWN = 0x18
+BOGUS = 0x09
+"""A type that was used for tests of unknown types only."""
 
 SHARED = 0x02
 FAIL_IF_UNKNOWN = 0x80
@@ -84,8 +86,14 @@ def read_header(form: Form, address: int) -> Parse[Header]:
 def check_dates(form: Form, header: Header) -> None:
     """The library does not open an object whose modification time it does not understand."""
     for message in header.messages:
-        if message.type == MODIFIED and message.body[:1] != b"\x01":
-            raise CorruptFile(form.base + header.address, "a modification time of unknown version")
+        if message.type == MODIFIED:
+            sound = message.body[:1] == b"\x01"
+        elif message.type == MODIFIED_OLD:
+            sound = message.body[:14].isdigit()
+        else:
+            continue
+        if not sound:
+            raise CorruptFile(form.base + header.address, "a damaged modification time")
 
 
 def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:
@@ -114,7 +122,7 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
-        elif kind > LAST_KNOWN:
+        elif kind > LAST_KNOWN or kind == BOGUS:
             _unknown(form, kind, flags)
         out.append(Message(kind, flags, data[at : at + size]))  # null messages too: they count
         at += size
@@ -156,7 +164,7 @@ def _messages2(form: Form, data: bytes, at: int, end: int, tracked: bool, out: l
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
         elif kind:
-            if kind > LAST_KNOWN:
+            if kind > LAST_KNOWN or kind == BOGUS:
                 _unknown(form, kind, flags)
             out.append(Message(kind, flags, data[at : at + size], order))
         at += size

@@ -78,6 +78,11 @@ class Shared:
             raise CorruptFile(self.form.base, "a shared message without an address")
         return address
 
+    def load_table(self) -> Parse[None]:
+        """Read the table of shared messages, if there is one. A file whose table is damaged cannot be read."""
+        if self.form.shared_table is not None:
+            self._table = yield from self._read_table()
+
     def _from_heap(self, kind: int, key: bytes) -> Parse[bytes]:
         if self._table is None:
             self._table = yield from self._read_table()

@@ -109,7 +109,9 @@ def _old(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
         cursor.skip(2)
     if head[9] or head[10] or head[12] or not (leaf_k and group_k and chunk_k):
         raise CorruptFile(base + 9, "a superblock with impossible fields")
-    stored_base, _, end, driver = cursor.address(), cursor.address(), cursor.address(), cursor.address()
+    stored_base, space, end, driver = cursor.address(), cursor.address(), cursor.address(), cursor.address()
+    if space is not None:
+        raise CorruptFile(base, "a superblock with a field that these versions do not have")
     cursor.skip(form.lengths)  # offset of the root's name
     root = cursor.address()
     form = _ended(form, end, stored_base)

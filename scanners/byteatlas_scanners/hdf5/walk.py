@@ -152,7 +152,9 @@ def open_file(source: SourceInfo, options: ScanOptions, url: str | None = None) 
     """Read a file's superblock. Raises `CorruptFile` or `Unsupported`."""
     start = yield from read_start(source)
     form = start.form
-    return File(url, form, start.root, options, Shared(form), GlobalHeaps(form), (source,))
+    shared = Shared(form)
+    yield from shared.load_table()
+    return File(url, form, start.root, options, shared, GlobalHeaps(form), (source,))
 
 
 def walk(file: File, extra: Sequence[int] = ()) -> Parse[None]:
