@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.contract import ArraySpec, Bytes, Context, SerializerStep
-from byteatlas.errors import InvalidMetadata
+from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
 
 PLACEHOLDER = b"\0"
@@ -38,6 +38,8 @@ class Constant:
         shape = spec.shape
 
         def decode(data: Bytes) -> NDArray[Any]:
+            if len(data) != len(PLACEHOLDER):
+                raise CorruptChunk(f"{len(data)} bytes where a constant chunk has {len(PLACEHOLDER)}")
             return np.broadcast_to(np.asarray(value, dtype), shape)
 
         return SerializerStep(len(PLACEHOLDER), len(PLACEHOLDER), decode, lambda array: PLACEHOLDER)

@@ -1,0 +1,161 @@
+"""CF times against cftime; coordinate order; what the plan says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byteatlas.combine.model import Finding, scalar_json
+from byteatlas.combine.order import arrange
+from byteatlas.combine.times import (
+    CALENDARS,
+    common_units,
+    convert,
+    is_time,
+    parse_units,
+    same_calendar,
+)
+
+cftime = pytest.importorskip("cftime")
+
+WORDS = {"days": 1, "hours": 24, "minutes": 1440, "seconds": 86400, "h": 24, "msec": 86_400_000, "d": 1, "Day": 1}
+REFERENCES = ["1850-01-01", "2000-1-1 12:00", "1900-02-28T06:30:15", "2000-03-01 00:00:00.25", "1583-1-1", "400-01-01"]
+
+
+@given(
+    st.sampled_from(sorted(CALENDARS)),
+    st.sampled_from(["days", "hours", "minutes", "seconds"]),
+    st.sampled_from(REFERENCES),
+    st.sampled_from(["days", "hours", "seconds"]),
+    st.sampled_from(REFERENCES),
+    st.integers(-100_000, 100_000),
+)
+def test_conversion_agrees_with_cftime(
+    calendar: str, word: str, reference: str, other: str, second: str, value: int
+) -> None:
+    a, b = f"{word} since {reference}", f"{other} since {second}"
+    source, target = parse_units(a, calendar), parse_units(b, calendar)
+    assert source is not None
+    assert target is not None
+    got = convert(np.array([value]), source, target)
+    assert got is not None
+    try:
+        want = cftime.date2num(cftime.num2date(value, a.replace("T", " "), calendar), b.replace("T", " "), calendar)
+    except ValueError:
+        return  # a date that this calendar does not have
+    assert got[0] == pytest.approx(want, rel=1e-12, abs=1e-6)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_spellings(word: str) -> None:
+    units = parse_units(f"{word} since 2000-01-01")
+    assert units is not None
+    assert units.unit * WORDS[word] == 86_400_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("hours since 2000-01-01 00:00:00 +02:00", -2),
+        ("hours since 2000-01-01T00:00:00Z", 0),
+        ("hours since 2000-01-01 00:00 -6", 6),
+        ("hours since 2000-01-01 00:00:00 UTC", 0),
+        ("hours since 2000-01-01 0:0:0.0 +0530", -5.5),
+    ],
+)
+def test_time_zones(text: str, hours: float) -> None:
+    units, plain = parse_units(text), parse_units("hours since 2000-01-01")
+    assert units is not None
+    assert plain is not None
+    assert (units.reference - plain.reference) / 3.6e12 == hours
+
+
+NO_TIMES = ["months since 2000-01-01", "years since 2000-01-01", "days", "K", None, 3]
+
+
+@pytest.mark.parametrize("text", [*NO_TIMES, "days since yesterday", "days since 2000-13-01"])
+def test_no_times(text: Any) -> None:
+    assert parse_units(text) is None
+    assert not is_time(text) or str(text).split()[1] == "since"
+
+
+def test_unknown_calendar() -> None:
+    assert parse_units("days since 2000-01-01", "mayan") is None
+
+
+def units(text: str, calendar: str = "standard") -> Any:
+    found = parse_units(text, calendar)
+    assert found is not None
+    return found
+
+
+def test_common_units_are_exact_for_integers() -> None:
+    days, noon = units("days since 2000-01-01"), units("days since 2000-01-02 12:00")
+    whole = [np.array([0, 1]), np.array([0, 1])]
+    target = common_units([days, noon], whole)
+    assert target.text == "hours since 2000-01-01"
+    assert [convert(v, u, target).tolist() for v, u in zip(whole, (days, noon), strict=True)] == [[0, 24], [36, 60]]  # type: ignore[union-attr]
+    fractions = [np.array([0.5]), np.array([0.0])]
+    assert common_units([days, noon], fractions).text == days.text
+    assert convert(fractions[1], noon, days).tolist() == [1.5]  # type: ignore[union-attr]
+
+
+def test_no_overflow_in_silence() -> None:
+    far, near = units("days since 1-1-1"), units("nanoseconds since 2000-01-01")
+    assert convert(np.array([10**6]), far, near) is None
+
+
+def test_calendars_that_agree_after_the_reform() -> None:
+    a, b = units("days since 2000-01-01"), units("days since 1990-01-01", "proleptic_gregorian")
+    assert same_calendar([a, b], [np.array([1.0]), np.array([2.0])]) == "standard"
+    assert same_calendar([a, b], [np.array([1.0]), np.array([-200_000.0])]) is None
+    assert same_calendar([a, units("days since 2000-01-01", "noleap")], [np.array([1.0])] * 2) is None
+    early = units("days since 1-1-1"), units("days since 1-1-1", "proleptic_gregorian")
+    assert same_calendar(early, [np.array([730_000.0])] * 2) is None
+
+
+def codes(found: list[Finding]) -> list[str]:
+    return [f.code for f in found if f.level == "conflict"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "blocks", "expected"),
+    [
+        ([[2, 3], [0, 1]], (1, 0), []),
+        ([[1, 0], [3, 2]], (1, 0), []),
+        ([[5]], (0,), []),
+        ([[5], [4], [6]], (1, 0, 2), []),
+        ([[0, 1], [0, 1], [2, 3]], (0, 0, 1), []),
+        ([[0, 2], [1, 3]], None, ["interleaved"]),
+        ([[0, 1, 2], [2, 3]], None, ["overlap"]),
+        ([[0, 1], [3, 2]], None, ["order"]),
+        ([[0, 0], [1, 2]], None, ["order"]),
+        ([[0, 9], [3, 4], [20, 30]], None, ["interleaved"]),
+        ([[0.0, float("nan")], [2.0, 3.0]], None, ["order"]),
+        ([["b"], ["a"]], (1, 0), []),
+        ([[], [1, 2], []], (1, 0, 1), []),
+        ([[], [1, 2], [2, 3]], None, ["overlap"]),
+    ],
+)
+def test_order(runs: list[list[Any]], blocks: tuple[int, ...] | None, expected: list[str]) -> None:
+    kind = np.str_ if isinstance(runs[0] and runs[0][0], str) else np.float64
+    arranged, found = arrange("t", [np.array(r, kind) for r in runs], [f"f{i}" for i in range(len(runs))], "coordinate")
+    assert codes(found) == expected, found
+    if blocks is not None:
+        assert arranged.block_of == blocks
+        flat = [scalar_json(v) for b in arranged.blocks for v in b]
+        assert flat in (sorted(flat), sorted(flat)[::-1])
+
+
+def test_given_order_is_kept() -> None:
+    arranged, found = arrange("t", [np.array([3.0]), np.array([1.0])], ["a", "b"], "given")
+    assert (arranged.block_of, found, arranged.direction) == ((0, 1), [], "given")
+
+
+def test_many_names_are_shortened() -> None:
+    finding = Finding("conflict", "units", "v", tuple(f"f{i}" for i in range(9)), "units differ")
+    assert finding.sentence() == "variable 'v': units differ (f0, f1, f2 and 6 more) [units]"
