@@ -119,7 +119,7 @@ def test_every_type_survives_a_reference_map(tmp_path: Path, suffix: str) -> Non
     assert set(moved.arrays) == set(group.arrays)
     target = str(tmp_path / f"types.{suffix}")
     ba.write(moved, target)
-    root = ba.open(target)
+    root: Any = ba.open(target)
     with h5py.File(FILE) as file:
         for name in file:
             if name in UNREADABLE or name == "references":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from typing import Any
 
 import h5py
 import numpy as np
@@ -18,13 +19,13 @@ from byteatlas_scanners.hdf5.stored import layout, to_zarr
 from byteatlas_scanners.hdf5.types import Datatype, Kind
 
 
-def message(kind: object) -> bytes:
+def message(kind: Any) -> bytes:
     """The datatype message of an h5py type (its encoding begins with two bytes of its own)."""
     tid = h5t.py_create(np.dtype(kind), logical=True) if not isinstance(kind, h5t.TypeID) else kind
     return bytes(tid.encode()[2:])
 
 
-def parse(kind: object) -> Datatype:
+def parse(kind: Any) -> Datatype:
     return datatype.parse(message(kind))
 
 
@@ -188,6 +189,7 @@ LAYOUTS: list[elements.Layout] = [
     elements.Plain("<i4"),
     elements.Integer(3, ">", 2, 17, True),
     elements.Real(2, "<", 15, 7, 8, 0, 7, 127, True),
+    elements.Truth(4),
     elements.Text(7, elements.SPACEPAD),
     elements.Sub((2, 3), elements.Text(2, elements.NULLTERM)),
     elements.Record(12, (elements.Field("a", 4, elements.Plain(">f4")), elements.Field("b", 0, elements.Plain("|b1")))),

@@ -143,8 +143,8 @@ def _compound(body: bytes, at: int, bits: int, size: int, version: int, depth: i
         if offset + kind.size > size:
             raise CorruptFile(at, f"member {name!r} sticks out of its compound")
         members.append(Member(name, offset, kind))
-    if len({m.name for m in members}) < len(members):
-        raise CorruptFile(at, "two members of a compound with one name")
+    if len({m.name for m in members}) < len(members) or not all(m.name for m in members):
+        raise CorruptFile(at, "two members of a compound with one name, or one without")
     return Datatype(Kind.COMPOUND, size, version, members=tuple(members)), at
 
 

@@ -22,6 +22,7 @@ from byteatlas.meta.elements import (
     Record,
     Sub,
     Text,
+    Truth,
     dtype,
     stored_dtype,
     to_json,
@@ -116,9 +117,7 @@ def layout(dt: Datatype) -> Layout:
     plain = dt.plain
     match dt.kind:
         case Kind.ENUM if _is_bool(dt):
-            if dt.size == 1:
-                return Plain("|b1")
-            raise _unsupported("a Boolean enumeration of more than one byte")
+            return Plain("|b1") if dt.size == 1 else Truth(dt.size)
         case Kind.INTEGER | Kind.ENUM | Kind.BITFIELD | Kind.FLOAT if plain is not None:
             return Plain(np.dtype(plain).str)
         case Kind.INTEGER | Kind.ENUM | Kind.BITFIELD:

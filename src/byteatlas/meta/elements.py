@@ -68,6 +68,13 @@ class Real:
 
 
 @dataclass(frozen=True, slots=True)
+class Truth:
+    """A Boolean of ``size`` bytes: false when all of them are zero."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """Fixed-length text: up to the first NUL (nullterm), without trailing NULs or blanks (nullpad, spacepad)."""
 
@@ -104,7 +111,7 @@ class Record:
     fields: tuple[Field, ...]
 
 
-Layout: TypeAlias = Plain | Integer | Real | Text | Sub | Record
+Layout: TypeAlias = Plain | Integer | Real | Truth | Text | Sub | Record
 
 
 def dtype(layout: Layout) -> np.dtype[Any]:
@@ -116,6 +123,8 @@ def dtype(layout: Layout) -> np.dtype[Any]:
             return np.dtype(f"{'i' if signed else 'u'}{_width(layout.size)}")
         case Real():
             return _real_dtype(layout)
+        case Truth():
+            return np.dtype(np.bool_)
         case Text(size, _):
             return np.dtype(f"S{size}")
         case Sub(dims, base):
@@ -184,6 +193,9 @@ def decode(layout: Layout, rows: Bytes2) -> NDArray[Any]:
             return _integers(layout, rows)
         case Real():
             return _reals(layout, rows)
+        case Truth():
+            truth: NDArray[Any] = np.any(rows, axis=1)
+            return truth
         case Text():
             return _texts(layout, rows)
 
@@ -253,6 +265,8 @@ def to_json(layout: Layout) -> JSON:
         case Real():
             names = ("size", "order", "sign", "exponent_at", "exponent", "mantissa_at", "mantissa", "bias", "implied")
             return {"kind": "float", **{name: getattr(layout, name) for name in names}}
+        case Truth(size):
+            return {"kind": "bool", "size": size}
         case Text(size, padding):
             return {"kind": "text", "size": size, "padding": padding}
         case Sub(dims, base):
@@ -295,6 +309,8 @@ def _from_object(tag: str, document: JSON, depth: int) -> Layout:
             raise ValueError("a record's fields do not fit it")
         return Record(size, fields)
     size = _count(document["size"])
+    if tag == "bool":
+        return Truth(size)
     if tag == "text":
         if document["padding"] not in (NULLTERM, NULLPAD, SPACEPAD):
             raise ValueError(f"padding {document['padding']!r}")
