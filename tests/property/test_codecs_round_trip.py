@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byteatlas.codecs import build_pipeline
+from byteatlas.errors import CorruptChunk
 from byteatlas.meta.dtypes import BYTES, STRING, from_numpy, from_v3
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
 
@@ -249,3 +250,51 @@ def test_pcodec(name: str) -> None:
     array = np.random.default_rng(5).integers(0, 50, (4, 6)).astype(name)
     pipeline = build_pipeline(Encoding((CodecSpec("numcodecs.pcodec"),)), from_v3(name), (4, 6), None)
     assert same(pipeline.decode(pipeline.encode(array)), array)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(9,), (5, 6), (3, 4, 5), (2, 3, 2, 5)])
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        {"mode": "fixed_rate", "rate": 24.0},
+        {"mode": "fixed_rate", "rate": 18.5},
+        {"mode": "fixed_precision", "precision": 26},
+        {"mode": "fixed_accuracy", "tolerance": 0.001},
+        {"mode": "fixed_accuracy", "tolerance": 0.75},
+    ],
+    ids=str,
+)
+def test_zfp_headers(kind: str, shape: tuple[int, ...], configuration: dict) -> None:
+    """The header made from the configuration is the one that the compressor writes for it."""
+    if configuration["mode"] == "fixed_accuracy" and kind.startswith("int"):
+        pytest.skip("accuracy is for floating point")
+    unit = {"int32": 2**20, "int64": 2**52}.get(kind, 0.25)
+    array = (np.add.reduce(np.indices(shape)) * unit).astype(kind)
+    target = build_pipeline(Encoding((CodecSpec("zfp", configuration),)), from_v3(kind), shape, None)
+    found = target.decode(target.encode(array))
+    error = np.abs(found.astype("f8") - array.astype("f8")).max()
+    assert error <= (unit / 8 if kind.startswith("int") else configuration.get("tolerance", 0.05))
+
+
+@pytest.mark.parametrize(
+    "configuration", [{"mode": 4, "tolerance": 0.01}, {"mode": 2, "rate": 20}, {"mode": 3, "precision": 30}]
+)
+def test_zfpy(configuration: dict) -> None:
+    array = np.add.reduce(np.indices((5, 6))).astype("f4") / 8
+    target = build_pipeline(Encoding((CodecSpec("numcodecs.zfpy", configuration),)), from_v3("float32"), (5, 6), None)
+    data = target.encode(array)
+    assert np.abs(target.decode(data) - array).max() <= 0.01
+    other = build_pipeline(Encoding((CodecSpec("numcodecs.zfpy", configuration),)), from_v3("float32"), (6, 5), None)
+    with pytest.raises(CorruptChunk):
+        other.decode(data)
+
+
+def test_bitround_keeps_narrow_complex_types() -> None:
+    pytest.importorskip("ml_dtypes")
+    kind = from_v3("complex_bfloat16")
+    chain = (CodecSpec("bitround", {"keepbits": 3}), CodecSpec("bytes", {"endian": "little"}))
+    target = build_pipeline(Encoding(chain), kind, (4,), None)
+    assert target.encoded_nbytes == 16
+    array = np.array([1 + 2j, 0.5, -3j, 8], np.complex64)
+    assert same(target.decode(target.encode(array)), array)

@@ -38,7 +38,8 @@ class Filter:
         dtype, astype = self.dtype or spec.dtype, self.astype or self.dtype or spec.dtype
         if dtype.newbyteorder("=") != spec.dtype:
             raise InvalidMetadata("", f"{self.name} of {dtype} in an array of {spec.dtype}")
-        kind = from_numpy(astype)
+        # A filter that keeps the type must not turn a narrow complex type into the one that holds it in memory.
+        kind = spec.data_type if astype.newbyteorder("=") == spec.dtype else from_numpy(astype)
 
         def decode(array: NDArray[Any]) -> NDArray[Any]:
             flat = np.ascontiguousarray(array).reshape(-1).astype(astype, copy=False)

@@ -175,9 +175,6 @@ def _promoted(array: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
     return packed.view(kind) if dtype.kind in "mMu" else packed.astype(kind, copy=False)
 
 
-LEVELS = {"fixed_rate": "R", "fixed_precision": "P", "fixed_accuracy": "A", "reversible": "R"}
-
-
 def compress(array: NDArray[Any], mode: Mode, *, header: bool) -> bytes:
     """A stream, with zfp's full header or without."""
     kinds = imagecodecs.ZFP.MODE
@@ -189,7 +186,16 @@ def compress(array: NDArray[Any], mode: Mode, *, header: bool) -> bytes:
         raise Unsupported("codec", "zfp cannot compress in expert mode here")
     level = mode.values[0] if mode.values else None
     packed = bytes(imagecodecs.zfp_encode(np.ascontiguousarray(array), level, mode=names[mode.name], header=True))
-    return packed if header else packed[(32 + META_BITS + SHORT_BITS) // 8 :]
+    return packed if header else _without_header(packed, mode, array)
+
+
+def _without_header(packed: bytes, mode: Mode, array: NDArray[Any]) -> bytes:
+    value, width = mode.header(array.dtype, array.shape)
+    whole = int.from_bytes(packed, "little")
+    if whole & ((1 << width) - 1) != value:
+        raise Unsupported("codec", f"zfp wrote another mode than {mode.name} {mode.values}")
+    rest = whole >> width
+    return rest.to_bytes(-(-(8 * len(packed) - width) // 8), "little")
 
 
 MODES = {

@@ -104,7 +104,8 @@ def _attributes(
 ) -> tuple[tuple[str | None, ...] | None, dict[str, JSON], bool]:
     """Dimension names, the attributes that are the user's, and whether this is NCZarr's form of a scalar."""
     kept = {k: v for k, v in attributes.items() if not k.startswith(NCZARR)}
-    inner = attributes.get("_nczarr_array") or attributes.get("_NCZARR_ARRAY") or zarray.get("_NCZARR_ARRAY")
+    homes = [source.get(key) for source in (attributes, zarray) for key in ("_nczarr_array", "_NCZARR_ARRAY")]
+    inner = next((found for found in homes if found), None)
     nczarr: Mapping[str, JSON] = inner if isinstance(inner, dict) else {}
     names: tuple[str | None, ...] | None = None
     given = kept.get(DIMENSIONS)
