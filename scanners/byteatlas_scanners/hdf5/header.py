@@ -30,7 +30,7 @@ SHARED = 0x02
 FAIL_IF_UNKNOWN = 0x80
 
 SHAREABLE = 0x40
-SHAREABLE_KINDS = frozenset((DATASPACE, DATATYPE, FILL_OLD, FILL, PIPELINE, ATTRIBUTE))
+NEVER_SHARED = frozenset(range(LAST_KNOWN + 1)) - {BOGUS, DATASPACE, DATATYPE, FILL_OLD, FILL, PIPELINE, ATTRIBUTE}
 
 BAD_FLAGS = frozenset(flags for flags in range(256) if flags & 6 == 6 or flags & 0x28 == 0x28 or flags & 0x30 == 0x20)
 """Combinations that the library does not accept: shared and never shared; was unknown, but not marked as such."""
@@ -118,7 +118,7 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
         at += 8
         if at + size > end:
             raise CorruptFile(form.base, "a header message sticks out of its block")
-        if flags in BAD_FLAGS or (flags & SHAREABLE and kind not in SHAREABLE_KINDS and kind <= LAST_KNOWN):
+        if flags in BAD_FLAGS or (flags & SHAREABLE and kind in NEVER_SHARED):
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
@@ -159,7 +159,7 @@ def _messages2(form: Form, data: bytes, at: int, end: int, tracked: bool, out: l
         at += prefix
         if at + size > end:
             raise CorruptFile(form.base, "a header message sticks out of its block")
-        if flags in BAD_FLAGS or (flags & SHAREABLE and kind not in SHAREABLE_KINDS and kind <= LAST_KNOWN):
+        if flags in BAD_FLAGS or (flags & SHAREABLE and kind in NEVER_SHARED):
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
