@@ -59,11 +59,11 @@ def read_plain(array: VirtualArray, data: bytes) -> NDArray[Any]:
         encoding = meta.encodings[0 if rows.encoding is None else int(rows.encoding[k])]
         (codec,) = encoding.codecs
         assert codec.name == "bytes"
-        order = ">" if codec.configuration.get("endian") == "big" else "<"
+        stored = meta.data_type.numpy.newbyteorder(">" if codec.configuration.get("endian") == "big" else "<")
         full = chunk_shape_at(meta.grid, index)
         start, length = int(rows.offset[k]), int(rows.length[k])
         raw = data[start : start + length]
-        chunk = np.frombuffer(raw, meta.data_type.numpy.newbyteorder(order)).reshape(encoding.chunk_shape or full)
+        chunk = np.frombuffer(raw, stored).reshape(encoding.chunk_shape or full)
         where = tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in zip(index, full, meta.shape, strict=True))
         out[where] = chunk[tuple(slice(0, s.stop - s.start) for s in where)]
     return out

@@ -7,8 +7,9 @@ the notes are written here.
 # ruff: noqa: E501  (rows of tables)
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from byteatlas.errors import ByteatlasError, Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas.types import ByteRange
 from byteatlas_scanners.netcdf3.header import TYPES, VERSIONS
+from byteatlas_scanners.tiff import page as pages
 from byteatlas_scanners.tiff import samples
 from byteatlas_scanners.tiff.crs import METHODS
 from byteatlas_scanners.tiff.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES
@@ -35,15 +37,15 @@ COMPRESSIONS: Mapping[int, str] = {
 }  # fmt: skip
 
 SAMPLES: tuple[tuple[str, int, int], ...] = (
-    ("unsigned integers", samples.UINT, 8), ("unsigned integers", samples.UINT, 16), ("unsigned integers", samples.UINT, 32),
-    ("unsigned integers", samples.UINT, 64), ("packed unsigned integers", samples.UINT, 1), ("packed unsigned integers", samples.UINT, 2),
-    ("packed unsigned integers", samples.UINT, 4), ("packed unsigned integers", samples.UINT, 10), ("packed unsigned integers", samples.UINT, 12),
-    ("packed unsigned integers", samples.UINT, 14), ("packed unsigned integers", samples.UINT, 24), ("packed unsigned integers", samples.UINT, 31),
-    ("signed integers", samples.INT, 8), ("signed integers", samples.INT, 16), ("signed integers", samples.INT, 32),
-    ("signed integers", samples.INT, 64), ("packed signed integers", samples.INT, 12), ("floats", samples.FLOAT, 16), ("floats", samples.FLOAT, 24),
-    ("floats", samples.FLOAT, 32), ("floats", samples.FLOAT, 64), ("undefined", samples.VOID, 8), ("undefined", samples.VOID, 16),
-    ("complex integers", samples.COMPLEX_INT, 32), ("complex integers", samples.COMPLEX_INT, 64), ("complex floats", samples.COMPLEX, 64),
-    ("complex floats", samples.COMPLEX, 128),
+    ("unsigned integers", pages.UINT, 8), ("unsigned integers", pages.UINT, 16), ("unsigned integers", pages.UINT, 32),
+    ("unsigned integers", pages.UINT, 64), ("packed unsigned integers", pages.UINT, 1), ("packed unsigned integers", pages.UINT, 2),
+    ("packed unsigned integers", pages.UINT, 4), ("packed unsigned integers", pages.UINT, 10), ("packed unsigned integers", pages.UINT, 12),
+    ("packed unsigned integers", pages.UINT, 14), ("packed unsigned integers", pages.UINT, 24), ("packed unsigned integers", pages.UINT, 31),
+    ("signed integers", pages.INT, 8), ("signed integers", pages.INT, 16), ("signed integers", pages.INT, 32),
+    ("signed integers", pages.INT, 64), ("packed signed integers", pages.INT, 12), ("floats", pages.FLOAT, 16), ("floats", pages.FLOAT, 24),
+    ("floats", pages.FLOAT, 32), ("floats", pages.FLOAT, 64), ("undefined", pages.VOID, 8), ("undefined", pages.VOID, 16),
+    ("complex integers", pages.COMPLEX_INT, 32), ("complex integers", pages.COMPLEX_INT, 64), ("complex floats", pages.COMPLEX, 64),
+    ("complex floats", pages.COMPLEX, 128),
 )  # fmt: skip
 
 LAYOUTS: tuple[tuple[str, str, str], ...] = (
@@ -66,10 +68,10 @@ LAYOUTS: tuple[tuple[str, str, str], ...] = (
 
 
 def page(
-    compression: int = 1, sample_format: int = samples.UINT, bits: int = 8, predictor: int = 1, photometric: int = 1
+    compression: int = 1, sample_format: int = pages.UINT, bits: int = 8, predictor: int = 1, photometric: int = 1
 ) -> Page:
     """A tiled one-sample image with these properties."""
-    fields = {Tag.LERC_PARAMETERS: Field(4, 2, ByteRange(0, 8), bytes(8))}
+    fields: dict[int, Field] = {Tag.LERC_PARAMETERS: Field(4, 2, ByteRange(0, 8), bytes(8))}
     one = np.ones(1, np.uint64)
     return Page(
         Ifd("page/0", 0, "<", fields), 16, 16, 1, bits, sample_format, compression, predictor, photometric, 1, False, True,
@@ -77,10 +79,10 @@ def page(
     )  # fmt: skip
 
 
-def ask(make: Callable[[], str]) -> str:
+def ask(make: Callable[..., str], *arguments: Any) -> str:
     """What the code says: a cell, or the refusal."""
     try:
-        return make()
+        return make(*arguments)
     except Unsupported as error:
         return f"refused (`{error.reason}`)"
     except ByteatlasError as error:
@@ -94,42 +96,35 @@ def codecs(found: tuple[CodecSpec, ...]) -> str:
     return ", ".join(f"`{c.name}`" for c in found[:0:-1]) or "none needed"
 
 
-def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
+def decoding(of: Page) -> str:
+    return codecs(samples.chain(of, 16))
+
+
 def compression_rows() -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number, name in COMPRESSIONS.items():
-        bits = 1 if number in samples.CCITT else 8
-        rows.append((str(number), name, ask(lambda n=number, b=bits: codecs(samples.chain(page(n, bits=b), 16)))))
+        rows.append((str(number), name, ask(decoding, page(number, bits=1 if number in samples.CCITT else 8))))
     return rows
 
 
 def sample_rows() -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, kind, bits in SAMPLES:
         of = page(sample_format=kind, bits=bits)
-        rows.append(
-            (
-                name,
-                str(bits),
-                ask(lambda p=of: str(samples.sample_type(p))),
-                ask(lambda p=of: codecs(samples.chain(p, 16))),
-            )
-        )
+        rows.append((name, str(bits), ask(lambda p: str(samples.sample_type(p)), of), ask(decoding, of)))
     return rows
 
 
 def predictor_rows() -> list[tuple[str, ...]]:
-    cases = [(2, samples.UINT, 16), (2, samples.FLOAT, 32), (3, samples.FLOAT, 16), (3, samples.FLOAT, 64),
-             (2, samples.UINT, 12), (3, samples.FLOAT, 24), (2, samples.COMPLEX, 64)]  # fmt: skip
-    names = {samples.UINT: "integers", samples.FLOAT: "floats", samples.COMPLEX: "complex floats"}
-    return [
-        (str(p), f"{bits}-bit {names[kind]}", ask(lambda a=(5, kind, bits, p): codecs(samples.chain(page(*a), 16))))
-        for p, kind, bits in cases
-    ]
+    cases = [(2, pages.UINT, 16), (2, pages.FLOAT, 32), (3, pages.FLOAT, 16), (3, pages.FLOAT, 64),
+             (2, pages.UINT, 12), (3, pages.FLOAT, 24), (2, pages.COMPLEX, 64)]  # fmt: skip
+    names = {pages.UINT: "integers", pages.FLOAT: "floats", pages.COMPLEX: "complex floats"}
+    return [(str(p), f"{bits}-bit {names[kind]}", ask(decoding, page(5, kind, bits, p))) for p, kind, bits in cases]
 
 
 def tiff() -> str:

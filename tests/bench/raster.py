@@ -1,6 +1,6 @@
 """How long it takes to scan large TIFF and netCDF-3 files, beside tifffile's reference writer.
 
-Run it as ``python -m tests.bench.raster [--tiles N]``; prints one line a measurement (best of several runs).
+Run it as ``python -m tests.bench.raster [--tiles N]``; the best of several rounds counts.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import argparse
 import io
 import struct
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from fixtures.netcdf3.make_netcdf3 import Var, build
 from fixtures.tiff.raw_tiff import Raw, gray, write
+from tests.bench.report import Row, interleaved, show
 
 from byteatlas import api
 
@@ -26,7 +27,7 @@ def cog(tiles: int) -> bytes:
     """A pyramid whose full resolution has about so many deflated tiles; directories first, tiny tiles."""
     across = max(2, round(tiles**0.5))
     width = across * TILE
-    pages = []
+    pages: list[Raw] = []
     while True:
         count = -(-width // TILE)
         tags = gray(width, width, 16, compression=8, tile_width=TILE, tile_length=TILE, subfile=int(bool(pages)))
@@ -45,16 +46,6 @@ def netcdf3(path: Path, records: int) -> None:
         file.truncate(len(head) + (records - 1) * 40)
 
 
-def best(run: Callable[[], object], times: int = 5) -> float:
-    """Seconds of the fastest run."""
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        found.append(time.perf_counter() - start)
-    return min(found)
-
-
 def tifffile_references(path: Path) -> str:
     """What tifffile writes for the same file."""
     import tifffile
@@ -65,17 +56,22 @@ def tifffile_references(path: Path) -> str:
     return out.getvalue()
 
 
-def measure(tiles: int, records: int, folder: Path) -> dict[str, float]:
-    """Seconds by measurement."""
+def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
+    """Ratios to tifffile for one pyramid; netCDF-3 alone (its peers need the data too). ``tiles``, ``records``: sizes."""
+    tiles, records = scale.get("tiles", 100_000), scale.get("records", 1_000_000)
+    rounds = scale.get("rounds", 3)
     image, table, refs = folder / "cog.tif", folder / "records.nc", folder / "refs.json"
     image.write_bytes(cog(tiles))
     netcdf3(table, records)
-    return {
-        "scan TIFF": best(lambda: api.scan(str(image))),
-        "scan TIFF and write JSON": best(lambda: api.write(api.scan(str(image)), str(refs))),
-        "tifffile's references": best(lambda: tifffile_references(image), 2),
-        "scan netCDF-3": best(lambda: api.scan(str(table))),
+    timed: dict[str, Callable[[], Any]] = {
+        "byteatlas": lambda: api.write(api.scan(str(image)), str(refs)),
+        "tifffile": lambda: tifffile_references(image),
     }
+    rows = interleaved(f"references of a pyramid of {tiles} tiles", timed, rounds, per=tiles)
+    scans: dict[str, Callable[[], Any]] = {"byteatlas": lambda: api.scan(str(image))}
+    rows += interleaved(f"scan of a pyramid of {tiles} tiles", scans, rounds, per=tiles)
+    scans = {"byteatlas": lambda: api.scan(str(table))}
+    return rows + interleaved(f"scan of five netCDF-3 record variables, {records} records", scans, rounds)
 
 
 def main() -> None:
@@ -84,11 +80,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(options.tiles, options.records, Path(folder))
-    for name, seconds in found.items():
-        print(f"{name:30s} {1e3 * seconds:10.2f} ms")
-    ratio = found["tifffile's references"] / found["scan TIFF and write JSON"]
-    print(f"{'tifffile / scan and write':30s} {ratio:10.1f} x")
+        print(show(run(Path(folder), {"tiles": options.tiles, "records": options.records})))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def plain(value: Any) -> Any:
 def compare(file: Path) -> int:
     """Compare all variables and attributes; how many variables there are."""
     virtual = api.scan(str(file), on_refusal="raise")
-    root = api.open(virtual)
+    root: Any = api.open(virtual)
     with netCDF4.Dataset(file) as data:
         data.set_auto_maskandscale(False)
         data.set_auto_chartostring(False)

@@ -29,7 +29,8 @@ def check(data: bytes, tmp_path: Path, expected: np.ndarray | None = None, *, to
     file.write_bytes(data)
     expected = tifffile.imread(io.BytesIO(data)) if expected is None else expected
     virtual = api.scan(str(file), on_refusal="raise")
-    got = np.asarray(api.open(virtual)["data"][...])
+    root: Any = api.open(virtual)
+    got = np.asarray(root["data"][...])
     assert got.shape == expected.shape
     assert got.dtype == expected.dtype or (got.dtype == np.uint8 and expected.dtype == bool)
     if tolerance:

@@ -71,7 +71,7 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
             case 2:
                 width, order = rng.choice((2, 4, 8)), rng.choice(("little", "big"))
                 value = rng.choice((*EXTREMES, rng.randrange(2 * len(out)))) % 2 ** (8 * width)
-                out[at : at + width] = value.to_bytes(width, order)  # type: ignore[arg-type]
+                out[at : at + width] = value.to_bytes(width, order)
             case 3:
                 del out[at:]
             case 4:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from docs.status.make_raster import COMPRESSIONS, FILES
 
 from byteatlas.codecs.table import BUILTIN
 from byteatlas_scanners.tiff import samples
-from docs.status.make_raster import COMPRESSIONS, FILES
+from byteatlas_scanners.tiff.page import NONE
 
 STATUS = Path(__file__).parents[2] / "docs" / "status"
 
@@ -19,7 +20,7 @@ def test_the_page_is_up_to_date(name: str) -> None:
 
 
 def test_every_compression_that_is_read_has_a_row() -> None:
-    known = {samples.NONE, samples.LERC, samples.WEBP, *samples.BYTE_COMPRESSIONS, *samples.IMAGE_COMPRESSIONS}
+    known = {NONE, samples.LERC, samples.WEBP, *samples.BYTE_COMPRESSIONS, *samples.IMAGE_COMPRESSIONS}
     assert known | set(samples.CCITT) | samples.JPEGS <= set(COMPRESSIONS)
 
 

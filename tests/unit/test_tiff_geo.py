@@ -87,7 +87,7 @@ def test_unlisted_code_is_passed_on() -> None:
 
 
 def test_user_defined_projection_from_its_keys() -> None:
-    numbers = {
+    numbers: dict[int, float] = {
         GeoKey.GT_MODEL_TYPE: 1, GeoKey.PROJECTED_CRS: 32767, GeoKey.METHOD: 11, GeoKey.GEODETIC_DATUM: 6267,
         GeoKey.ELLIPSOID: 7008, GeoKey.NAT_ORIGIN_LONG: -90.0, GeoKey.NAT_ORIGIN_LAT: 45.0, GeoKey.STD_PARALLEL_1: 40.0,
         GeoKey.STD_PARALLEL_2: 50.0, GeoKey.FALSE_EASTING: 1000.0, GeoKey.LINEAR_UNITS: 9003,
@@ -124,7 +124,7 @@ def test_web_mercator_of_arcgis() -> None:
 
 
 def test_polar_stereographic_with_a_true_latitude() -> None:
-    numbers = {
+    numbers: dict[int, float] = {
         GeoKey.GT_MODEL_TYPE: 1, GeoKey.METHOD: 15, GeoKey.GEODETIC_CRS: 4326, GeoKey.NAT_ORIGIN_LAT: 70.0,
         GeoKey.STRAIGHT_VERT_POLE_LONG: -45.0,
     }  # fmt: skip
@@ -165,7 +165,8 @@ def test_keys_that_make_no_sense() -> None:
 
 
 NODATA = [
-    ("-9999", "i2", -9999, -9999), ("nan", "f4", math.nan, math.nan), ("-1.#IND", "f4", math.nan, math.nan), ("1.#INF", "f4", math.inf, math.inf),
+    ("-9999", "i2", -9999, -9999), ("nan", "f4", math.nan, math.nan), ("-1.#IND", "f4", math.nan, math.nan),
+    ("1.#INF", "f4", math.inf, math.inf),
     ("-9999", "u1", None, None), ("1e+20", "f4", np.float32(1e20), float(np.float32(1e20))), ("255.0", "u1", 255, 255),
     ("3.5", "i2", None, None), ("none", "u1", None, None),
 ]  # fmt: skip

@@ -30,7 +30,8 @@ def load(tmp_path: Path) -> Any:
     def values(data: bytes, path: str = "data") -> NDArray[Any]:
         file = tmp_path / "file.tif"
         file.write_bytes(data)
-        return np.asarray(api.open(api.scan(str(file), on_refusal="raise"))[path][...])
+        root: Any = api.open(api.scan(str(file), on_refusal="raise"))
+        return np.asarray(root[path][...])
 
     return values
 
