@@ -65,6 +65,16 @@ def test_sources_are_written_and_checked(indexed: VirtualGroup, tmp_path: Path, 
         read(target, "off")
 
 
+def test_json_begins_and_ends_as_gdal_wants_it(indexed: VirtualGroup, tmp_path: Path) -> None:
+    """GDAL knows a map by its first bytes, and its parser stops at a list that is not a reference."""
+    write_references(indexed, tmp_path / "m.json")
+    text = (tmp_path / "m.json").read_text()
+    assert text.startswith('{"version":1,"refs":{')
+    assert "templates" not in text
+    assert {k for k, v in json.loads(text).items() if not isinstance(v, (str, int))} == {"refs"}
+    assert all(isinstance(v, (str, list)) for v in json.loads(text)["refs"].values())
+
+
 @pytest.mark.parametrize("name", ["m.json", "m.parquet"])
 def test_no_table_on_request(indexed: VirtualGroup, tmp_path: Path, name: str) -> None:
     write_references(indexed, tmp_path / name, options=WriteOptions(sources=False))

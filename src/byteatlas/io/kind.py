@@ -53,6 +53,8 @@ def _folder(path: Path) -> Kind:
     consolidated = path / ".zmetadata"
     if path.suffix in PARQUET_SUFFIXES:
         return "parquet"
+    if (path / "snapshots").is_dir() and ((path / "refs").is_dir() or (path / "repo").exists()):
+        return "parquet"  # an Icechunk repository: a map in a folder as well
     if consolidated.is_file():
         with consolidated.open("rb") as file:  # the member may stand at either end of a large document
             head = file.read(1 << 16)

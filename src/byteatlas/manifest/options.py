@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from byteatlas.io.local import local_path
 from byteatlas.io.policy import join
 
-Format: TypeAlias = Literal["json", "json-v0", "parquet"]
+Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
 
 
 @dataclass(frozen=True, slots=True)

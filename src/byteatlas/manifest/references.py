@@ -59,6 +59,12 @@ def read_references(
         from byteatlas.manifest.dmrpp import read_dmrpp
 
         return read_dmrpp(open_source(url, storage_options), url, options)
+    path = local_path(url)
+    if path is not None and (Path(path) / "snapshots").is_dir():
+        from byteatlas.manifest.icechunk import is_repository, read_icechunk
+
+        if is_repository(Path(path)):
+            return read_icechunk(path)
     if is_parquet_map(url):
         from byteatlas.manifest.parquet_read import read_parquet
 
@@ -131,5 +137,9 @@ def write_references(
         case "json" | "json-v0" as form:
             with new_file(url, storage_options) as sink, compressing(sink, url) as text:
                 write_json(node, text, options, version=1 if form == "json" else 0)
+        case "icechunk":
+            from byteatlas.manifest.icechunk import write_icechunk
+
+            write_icechunk(node, url)
         case other:
-            raise BadRequest(f"unknown format {other!r}; known: json, json-v0, parquet")
+            raise BadRequest(f"unknown format {other!r}; known: json, json-v0, parquet, icechunk")
