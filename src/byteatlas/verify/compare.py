@@ -109,8 +109,8 @@ def _text(value: Any) -> Any:
     if isinstance(value, str):
         return value.rstrip("\0")
     if isinstance(value, np.ndarray):
-        return tuple(value.tolist())
-    return tuple(value) if isinstance(value, list) else value
+        value = value.tolist()
+    return tuple(map(_text, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _unequal(a: NDArray[Any], b: NDArray[Any]) -> Any:
@@ -127,7 +127,7 @@ def _shown(value: Any) -> str:
 def same_attribute(ours: JSON, theirs: JSON) -> bool:
     """Whether two attribute values say the same; a list of one is its element, numbers are equal as numbers.
 
-    Floats that JSON cannot hold may be words (``NaN``).
+    Floats that JSON cannot hold may be words (``NaN``). Bytes that are no UTF-8 may be read as Latin-1.
     """
     if isinstance(ours, list) and len(ours) == 1:
         ours = ours[0]
@@ -141,4 +141,6 @@ def same_attribute(ours: JSON, theirs: JSON) -> bool:
         except ValueError:
             return False
         return ours == theirs or (ours != ours and theirs != theirs)
+    if isinstance(ours, str) and isinstance(theirs, str):
+        return ours == theirs or ours.encode("latin-1", "replace") == theirs.encode("utf-8", "surrogateescape")
     return bool(ours == theirs)

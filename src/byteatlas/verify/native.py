@@ -83,7 +83,8 @@ class Hdf5Array:
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
         outer = len(self.dataset.shape or ())
         values = np.asarray(self.dataset[selection[:outer]] if selection else self.dataset[()])
-        values = values[(slice(None),) * outer + selection[outer:]]
+        if selection[outer:]:
+            values = values[(slice(None),) * outer + selection[outer:]]
         return self._names(values) if _is_reference(self.dataset.dtype) else values
 
     def _names(self, references: NDArray[Any]) -> NDArray[Any]:
