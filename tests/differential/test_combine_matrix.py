@@ -175,6 +175,15 @@ def test_one_difference_reads_right(tmp_path: Path, kind: str) -> None:
     combined_equals(tmp_path, RECONCILED[kind])
 
 
+def test_files_that_all_end_in_a_partial_chunk(tmp_path: Path) -> None:
+    specs = [Spec(time=tuple(range(3 * k, 3 * k + 3))) for k in range(4)]
+    paths = [tmp_path / f"{k}.h5" for k in range(4)]
+    for spec, path in zip(specs, paths, strict=True):
+        make(path, spec)
+    root: Any = ba.open(ba.combine([str(p) for p in paths], concat="time"))
+    np.testing.assert_array_equal(root["v"][...], expected(specs, paths)[1])
+
+
 @pytest.mark.parametrize("kind", REFUSED)
 def test_one_difference_is_refused(tmp_path: Path, kind: str) -> None:
     change, codes = REFUSED[kind]

@@ -66,15 +66,18 @@ def tiled(draw: st.DrawFn) -> tuple[list[VirtualGroup], Files, NDArray[Any], tup
         for k in range(len(b) - 1):
             if not any(t[axis] == k for t in kept):
                 kept = tiles
+    uniform = draw(st.booleans())
+    kind, chain = draw(st.sampled_from(["f4", "f8", "i2"])), draw(st.sampled_from(CHAINS))
+    chunks = tuple(draw(st.integers(1, 3)) for _ in shape)
     for number, tile in enumerate(draw(st.permutations(kept))):
         where = tuple(slice(b[k], b[k + 1]) for b, k in zip(borders, tile, strict=True))
-        part = whole[where].astype(draw(st.sampled_from(["f4", "f8", "i2"])))
-        encodings = [Encoding(draw(st.sampled_from(CHAINS)))]
-        fill = draw(st.sampled_from([7, -1]))
+        if not uniform:
+            kind, chain = draw(st.sampled_from(["f4", "f8", "i2"])), draw(st.sampled_from(CHAINS))
+        part = whole[where].astype(kind)
+        fill = 7 if uniform else draw(st.sampled_from([7, -1]))
+        grid = RegularGrid(chunks) if uniform else grid_for(draw, part.shape)
         url = f"memory:{number}"
-        array, data, reads = virtual(
-            part, grid_for(draw, part.shape), encodings, seed=number, fill=fill, missing=0.2, url=url
-        )
+        array, data, reads = virtual(part, grid, [Encoding(chain)], seed=number, fill=fill, missing=0.2, url=url)
         files.data[url] = data
         expected[where] = reads
         meta = array.meta

@@ -113,7 +113,6 @@ def axis_edges(classes: Sequence[Class], members: Sequence[Member], axis: int, s
 
 def absent_edges(size: int, full: int) -> Edges:
     """Chunks for a block that no file has, cut like the others."""
-    full = min(full, size) or 1
     whole, rest = divmod(size, full)
     return Edges((full,) * whole + ((rest,) if rest else ()), full)
 
@@ -125,8 +124,8 @@ def regular_length(blocks: Sequence[Edges]) -> int | None:
         return max((b.full for b in blocks), default=1)
     c = filled[0].full
     last = filled[-1]
-    for b in filled:
-        if b is not last and (b.full != c or b.logical[-1] != c or b.logical[0] != c):
+    for b in filled[:-1]:
+        if b.full != c or b.logical[-1] != c or b.logical[0] != c:
             return None
     if last.full != c or any(n != c for n in last.logical[:-1]) or last.logical[-1] > c:
         return None

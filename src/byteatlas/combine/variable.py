@@ -489,6 +489,8 @@ def finished(
         keys=first.keys if two else ChunkKeys("default", "/"),
     )
     counts = tuple(s[-1] for s in layout.starts)
+    if counts != chunk_counts(meta.shape, grid):
+        raise AssertionError(f"{path}: {counts} chunks laid out for {grid}")
     return Mosaic(meta, counts, tuple(renamed), "stacked" if stacked else "concatenated"), findings
 
 
