@@ -6,7 +6,7 @@ Nodes are read level by level, one batch each. Records come in no particular ord
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ _HEAD = struct.Struct("<5sBIHH").unpack_from
 NODES_AT_ONCE = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """A tree's header.
 
     Attributes:
@@ -41,8 +40,7 @@ class Tree:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(NamedTuple):
     """Widths of the child pointers at one level (0 = leaves)."""
 
     most: int  # records in a node

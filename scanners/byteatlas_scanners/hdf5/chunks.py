@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,11 +60,11 @@ def _check(form: Form, table: Table, space: Space) -> None:
     if not len(table.flat):
         return
     address = table.address
-    # Each is below 2**64, so only a sum of both can wrap; a size above the file's is found first.
-    largest = space.nbytes if table.nbytes is None else int(table.nbytes.max())
-    fits = largest <= form.size and int(address.max()) < form.size
+    # A sum of two numbers below 2**64 may wrap: neither may be larger than the file.
+    top, nbytes = np.maximum.reduce, table.nbytes
+    fits = int(top(address)) < form.size and (nbytes is None or int(top(nbytes)) <= form.size)
     if fits:
-        fits = int((address + (largest if table.nbytes is None else table.nbytes)).max()) <= form.size
+        fits = int(top(address + np.uint64(space.nbytes) if nbytes is None else address + nbytes)) <= form.size
     if not fits:
         raise CorruptFile(form.base + int(address.max()), "a chunk lies outside of the file")
     if table.ordered:
@@ -156,8 +156,7 @@ def _btree1(form: Form, address: int, space: Space) -> Parse[Table]:
     raise CorruptFile(form.base + address, "a B-tree that is too deep")
 
 
-@dataclass(frozen=True, slots=True)
-class _Nodes:
+class _Nodes(NamedTuple):
     """The used entries of nodes of one level, in order.
 
     Attributes:
@@ -203,7 +202,7 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
     tails = b"".join([block[stop + 8 : stop + key] for block, stop in zip(blocks, stops, strict=True)])
     total = len(raw) // step
     entries: NDArray[Any] = np.ndarray((total, rank + 1), "<u8", raw, 8, (step, 8))
-    ends = np.cumsum(numbers)
+    ends = np.array(list(accumulate(numbers)))
     if not _all_less(entries[ends - 1], np.frombuffer(tails, "<u8").reshape(count, rank + 1)):
         raise CorruptFile(form.base + places[0], "a B-tree node whose last key is not behind its entries")
     scaled, odd = np.divmod(entries, np.array((*space.chunk, 1 << 62), np.uint64))

@@ -6,8 +6,7 @@ The result says everything but names: dimension names and attributes come when t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +41,7 @@ MOST_MASKS = 255
 MOST_ELEMENTS = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """A dataset's messages, decoded.
 
     Attributes:
@@ -64,8 +62,7 @@ class Description:
         return self.space.shape
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+class Pieces(NamedTuple):
     """Where a dataset's bytes are: what is needed beside its data type to build an array.
 
     Attributes:

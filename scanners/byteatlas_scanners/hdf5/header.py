@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile
@@ -49,8 +48,7 @@ class Message(NamedTuple):
     order: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """All messages of an object, in the file's order, without null messages and continuations."""
 
     address: int

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
@@ -23,8 +23,7 @@ MOST_BYTES = 256 << 20
 MOST_NESTING = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Heap:
+class Heap(NamedTuple):
     """A heap's header, with the widths that follow from it.
 
     Attributes:
@@ -64,8 +63,7 @@ class Heap:
         return self.largest_direct.bit_length() - self.start.bit_length() + 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A block: where it is in the file and which part of the heap's address space it covers."""
 
     address: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scan.reasons import Reason
@@ -37,8 +37,7 @@ class Contiguous:
     size: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chunked:
+class Chunked(NamedTuple):
     """Chunks of one shape, found through an index; address None = no index yet, so no chunks.
 
     Attributes:

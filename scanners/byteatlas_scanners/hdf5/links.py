@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
@@ -27,8 +27,7 @@ _CACHED_SOFT = 2
 END_OF_FREE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Hard:
+class Hard(NamedTuple):
     """A link to an object header."""
 
     address: int
@@ -59,8 +58,7 @@ class UserDefined:
 Target: TypeAlias = Hard | Soft | External | UserDefined
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A name in a group; ``order`` is its creation index, or -1."""
 
     name: str

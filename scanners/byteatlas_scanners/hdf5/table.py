@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,7 @@ class Space:
         return tuple([None if n is None else -(-n // c) for n, c in zip(self.most, self.chunk, strict=True)])
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """The stored chunks of one dataset; those outside of its present shape have been left out.
 
     Attributes:
