@@ -114,8 +114,8 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
     while at + 8 <= end:
         kind, size, flags = _V1_MESSAGE(data, at)
         at += 8
-        if at + size > end:
-            raise CorruptFile(form.base, "a header message sticks out of its block")
+        if at + size > end or size & 7:
+            raise CorruptFile(form.base, "a header message that sticks out of its block, or is not aligned")
         if flags in BAD_FLAGS or (flags & SHAREABLE and kind in NEVER_SHARED):
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:

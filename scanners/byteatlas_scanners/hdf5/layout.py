@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scan.reasons import Reason
@@ -37,7 +37,8 @@ class Contiguous:
     size: int | None
 
 
-class Chunked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Chunked:
     """Chunks of one shape, found through an index; address None = no index yet, so no chunks.
 
     Attributes:
