@@ -17,7 +17,7 @@ from byteatlas.array.pipelines import Pipelines
 from byteatlas.array.plan import Plan, plan_orthogonal, plan_points
 from byteatlas.array.points import read_points
 from byteatlas.array.read import ChunkContext, allocate, read_plan
-from byteatlas.errors import BadRequest, BadSelection
+from byteatlas.errors import BadRequest, BadSelection, Unsupported
 from byteatlas.meta.fill import default
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
@@ -42,9 +42,12 @@ class Array:
     Indexing with integers, slices (any step) and an ellipsis gives what NumPy gives. ``oindex`` takes index arrays
     along each axis, ``vindex`` points or a mask, ``blocks`` grid positions. A chunk that was never written reads as
     the fill value; one whose bytes cannot be fetched raises `FetchFailed`, one that does not decode `CorruptChunk`.
+
+    An array whose codecs are unknown raises `Unsupported` when it is made, or with ``strict=False`` when it is first
+    read: walking over a tree shows its metadata beside its neighbours'.
     """
 
-    __slots__ = ("_context", "_grid", "_inner_shape", "_locator", "_meta", "_options", "_path", "_registry")
+    __slots__ = ("_context", "_fault", "_grid", "_inner_shape", "_locator", "_meta", "_options", "_path", "_registry")
 
     def __init__(
         self,
@@ -53,10 +56,19 @@ class Array:
         path: str = "",
         options: ReadOptions = DEFAULT,
         registry: Mapping[str, Any] | None = None,
+        *,
+        strict: bool = True,
     ) -> None:
         self._meta, self._path, self._options = meta, path, options
         self._locator, self._registry = locator, registry
-        inner = unsharded(meta, locator, Pipelines(meta, registry), options)
+        self._fault: Unsupported | None = None
+        try:
+            inner = unsharded(meta, locator, Pipelines(meta, registry), options)
+        except Unsupported as error:
+            if strict:
+                raise
+            self._grid, self._inner_shape, self._fault = meta.grid, None, error
+            return
         self._grid, self._inner_shape = inner.grid, inner.chunk_shape
         counts = chunk_counts(meta.shape, inner.grid)
         self._context = ChunkContext(path, counts, inner.locator, inner.pipelines, fill_of(meta))
@@ -218,6 +230,8 @@ class Array:
         return result
 
     def _result(self, shape: Shape, out: NDArray[Any] | None) -> NDArray[Any]:
+        if self._fault is not None:
+            raise Unsupported(self._fault.reason, self._fault.detail, self._path) from self._fault
         if out is None:
             return allocate(shape, self.dtype, self._options, BadSelection)
         if not isinstance(out, np.ndarray) or out.shape != shape:

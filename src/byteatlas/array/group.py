@@ -21,8 +21,11 @@ class Hierarchy(Protocol):
         """The children of the group at ``path``, in order. Raises `Unsupported` when they cannot be listed."""
         ...
 
-    def open(self, path: str) -> Node:
-        """The node at a path (no leading or trailing slash). Raises `NotFound`."""
+    def open(self, path: str, *, strict: bool = True) -> Node:
+        """The node at a path (no leading or trailing slash). Raises `NotFound`.
+
+        ``strict=False``: an array with unknown codecs raises when it is read, not here.
+        """
         ...
 
 
@@ -73,25 +76,30 @@ class Group(Mapping[str, "Array | Group"]):
         return True
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._hierarchy.members(self._path))
+        return iter(self._members())
 
     def __len__(self) -> int:
-        return len(self._hierarchy.members(self._path))
+        return len(self._members())
 
     def arrays(self) -> dict[str, Array]:
         """The arrays among the direct children."""
-        return {k: v for k, v in self.items() if isinstance(v, Array)}
+        found = {name: self._child(name) for name, kind in self._members().items() if kind == "array"}
+        return {name: node for name, node in found.items() if isinstance(node, Array)}
 
     def groups(self) -> dict[str, Group]:
         """The groups among the direct children."""
-        return {k: v for k, v in self.items() if isinstance(v, Group)}
+        found = {name: self._child(name) for name, kind in self._members().items() if kind == "group"}
+        return {name: node for name, node in found.items() if isinstance(node, Group)}
 
     def walk(self) -> Iterator[tuple[str, Node]]:
-        """Every array and group below as (path from here, node), depth first, arrays before groups."""
-        children = self._hierarchy.members(self._path)
+        """Every array and group below as (path from here, node), depth first, arrays before groups.
+
+        An array whose codecs are unknown is there too; it raises `Unsupported` when it is read.
+        """
+        children = self._members()
         for name, kind in children.items():
             if kind == "array":
-                yield name, self[name]
+                yield name, self._child(name)
         for name, kind in children.items():
             if kind == "group":
                 group = self[name]
@@ -113,6 +121,12 @@ class Group(Mapping[str, "Array | Group"]):
 
     def __repr__(self) -> str:
         return f"<Group {'/' + self._path!r}>"
+
+    def _members(self) -> Mapping[str, Kind]:
+        return self._hierarchy.members(self._path)
+
+    def _child(self, name: str) -> Node:
+        return self._hierarchy.open(self._join(name), strict=False)
 
     def _join(self, path: str) -> str:
         return f"{self._path}/{path}" if self._path else path

@@ -126,12 +126,12 @@ class StoredHierarchy:
     def members(self, path: str) -> Mapping[str, Kind]:
         return self.nodes.children(path)
 
-    def open(self, path: str) -> Node:
+    def open(self, path: str, *, strict: bool = True) -> Node:
         found = self.nodes.read(path)
         if isinstance(found, GroupMeta):
             return Group(found, self, path)
         locator = StoreLocator.of(self.nodes.store, path, found)
-        return Array(found.meta, locator, path, self.options, self.registry)
+        return Array(found.meta, locator, path, self.options, self.registry, strict=strict)
 
 
 def open_store(

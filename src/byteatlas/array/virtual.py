@@ -34,7 +34,7 @@ class VirtualHierarchy:
         found.update(dict.fromkeys(node.groups, "group"))
         return found
 
-    def open(self, path: str) -> Node:
+    def open(self, path: str, *, strict: bool = True) -> Node:
         node = self._find(path)
         if isinstance(node, VirtualGroup):
             return Group(node.meta, self, path)
@@ -49,6 +49,7 @@ class VirtualHierarchy:
             path,
             self.options,
             self.registry,
+            strict=strict,
         )
 
     def _find(self, path: str) -> VirtualNode:
