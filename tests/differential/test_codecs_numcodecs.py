@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numcodecs
 import numpy as np
@@ -22,7 +23,7 @@ FLOATS = np.round(RNG.normal(1000, 3, 300), 2).astype("<f4")
 INTS = np.cumsum(RNG.integers(-9, 9, 300)).astype("<i4")
 BOOLS = RNG.integers(0, 2, 301).astype(bool)
 
-CASES = [
+CASES: list[tuple[dict[str, Any], np.ndarray[Any, Any]]] = [
     ({"id": "zlib", "level": 3}, INTS),
     ({"id": "gzip", "level": 3}, INTS),
     ({"id": "bz2", "level": 3}, INTS),
@@ -59,12 +60,12 @@ CASES = [
 ]
 
 
-def unique(case: tuple[dict, np.ndarray]) -> str:
+def unique(case: tuple[dict[str, Any], np.ndarray[Any, Any]]) -> str:
     return "-".join(str(v) for v in case[0].values())
 
 
 @pytest.mark.parametrize(("config", "array"), CASES, ids=[unique(c) for c in CASES])
-def test_each_reads_the_other(config: dict, array: np.ndarray) -> None:
+def test_each_reads_the_other(config: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
     theirs = numcodecs.get_codec(config)
     zarray = {
         "zarr_format": 2,
@@ -99,7 +100,7 @@ def test_each_reads_the_other(config: dict, array: np.ndarray) -> None:
     ],
     ids=str,
 )
-def test_objects(config: dict) -> None:
+def test_objects(config: dict[str, Any]) -> None:
     if config["id"] == "msgpack2":
         pytest.importorskip("msgpack")
     array = np.array([["a", "été"], ["", "a"], ["été", "a"]], object)
@@ -194,4 +195,6 @@ def test_numpy_types_have_one_v3_form() -> None:
     for kind in (np.dtype("i4"), np.dtype(">i4")):
         assert from_numpy(kind) == from_numpy(np.dtype("i4"))
     encoding = Encoding((CodecSpec("bytes", {"endian": "big"}),))
-    assert build_pipeline(encoding, from_numpy(np.dtype("i4")), (2,), None).raw.dtype == np.dtype(">i4")
+    raw = build_pipeline(encoding, from_numpy(np.dtype("i4")), (2,), None).raw
+    assert raw is not None
+    assert raw.dtype == np.dtype(">i4")

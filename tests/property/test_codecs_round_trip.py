@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -63,13 +65,13 @@ SHAPES = st.one_of(
 )
 
 
-def same(a: np.ndarray, b: np.ndarray) -> bool:
+def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if a.dtype.hasobject:
         return a.shape == b.shape and all(x == y and type(x) is type(y) for x, y in zip(a.flat, b.flat, strict=True))
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-def values(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
+def values(shape: tuple[int, ...], dtype: np.dtype[Any], seed: int) -> np.ndarray[Any, Any]:
     rng = np.random.default_rng(seed)
     count = int(np.prod(shape))
     if dtype.kind == "b":
@@ -89,7 +91,7 @@ def values(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
     seed=st.integers(0, 2**32 - 1),
     turn=st.booleans(),
 )
-def test_bytes_chains(shape, dtype, endian, chain, seed, turn) -> None:
+def test_bytes_chains(shape: Any, dtype: Any, endian: Any, chain: Any, seed: Any, turn: Any) -> None:
     head = [CodecSpec("transpose", {"order": [*range(1, len(shape)), 0]})] if turn and shape else []
     encoding = Encoding((*head, CodecSpec("bytes", {"endian": endian}), *chain))
     pipeline = build_pipeline(encoding, from_numpy(dtype), shape, None)
@@ -112,7 +114,9 @@ def test_bytes_chains(shape, dtype, endian, chain, seed, turn) -> None:
     zeros=st.booleans(),
     seed=st.integers(0, 1000),
 )
-def test_shards(counts, inner, location, index, endian, chain, zeros, seed) -> None:
+def test_shards(
+    counts: Any, inner: Any, location: str, index: Any, endian: str, chain: Any, zeros: bool, seed: int
+) -> None:
     chunk = inner[: len(counts)]
     shape = tuple(a * b for a, b in zip(counts, chunk, strict=True))
     plain = {"name": "bytes", "configuration": {"endian": endian}}
@@ -142,7 +146,7 @@ def test_shards(counts, inner, location, index, endian, chain, zeros, seed) -> N
             assert same(got, np.ascontiguousarray(array[box]))
 
 
-def objects(items: list, shape: tuple[int, ...]) -> np.ndarray:
+def objects(items: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     out = np.empty(len(items), object)
     for i, item in enumerate(items):
         out[i] = item
@@ -154,7 +158,7 @@ def objects(items: list, shape: tuple[int, ...]) -> np.ndarray:
     items=st.lists(st.text(max_size=8), min_size=1, max_size=12),
     name=st.sampled_from(["vlen-utf8", "vlen", "json2", "msgpack2"]),
 )
-def test_text(items, name) -> None:
+def test_text(items: Any, name: Any) -> None:
     codec = {
         "vlen-utf8": CodecSpec("vlen-utf8"),
         "vlen": CodecSpec(
@@ -174,7 +178,7 @@ def test_text(items, name) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(max_size=9), min_size=6, max_size=6))
-def test_byte_strings(items) -> None:
+def test_byte_strings(items: Any) -> None:
     array = objects(items, (2, 3))
     for name in ("vlen-bytes", "vlen-array", "zarrs.vlen_v2"):
         pipeline = build_pipeline(Encoding((CodecSpec(name),)), BYTES, (2, 3), b"")
@@ -218,7 +222,7 @@ def test_packbits(name: str, padding: str) -> None:
     width=st.integers(1, 5),
     seed=st.integers(0, 99),
 )
-def test_packbits_of_some_bits(kind, first, width, seed) -> None:
+def test_packbits_of_some_bits(kind: Any, first: Any, width: Any, seed: Any) -> None:
     codec = CodecSpec("packbits", {"first_bit": first, "last_bit": first + width - 1})
     low, high = (-(1 << (width - 1)), 1 << (width - 1)) if kind.startswith("i") else (0, 1 << width)
     array = (np.random.default_rng(seed).integers(low, high, 11) << first).astype(kind)
@@ -265,7 +269,7 @@ def test_pcodec(name: str) -> None:
     ],
     ids=str,
 )
-def test_zfp_headers(kind: str, shape: tuple[int, ...], configuration: dict) -> None:
+def test_zfp_headers(kind: str, shape: tuple[int, ...], configuration: dict[str, Any]) -> None:
     """The header made from the configuration is the one that the compressor writes for it."""
     if configuration["mode"] == "fixed_accuracy" and kind.startswith("int"):
         pytest.skip("accuracy is for floating point")
@@ -280,7 +284,7 @@ def test_zfp_headers(kind: str, shape: tuple[int, ...], configuration: dict) -> 
 @pytest.mark.parametrize(
     "configuration", [{"mode": 4, "tolerance": 0.01}, {"mode": 2, "rate": 20}, {"mode": 3, "precision": 30}]
 )
-def test_zfpy(configuration: dict) -> None:
+def test_zfpy(configuration: dict[str, Any]) -> None:
     array = np.add.reduce(np.indices((5, 6))).astype("f4") / 8
     target = build_pipeline(Encoding((CodecSpec("numcodecs.zfpy", configuration),)), from_v3("float32"), (5, 6), None)
     data = target.encode(array)

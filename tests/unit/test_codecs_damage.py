@@ -8,11 +8,14 @@ import lzma
 import struct
 import tracemalloc
 import zlib
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from byteatlas.codecs import build_pipeline
+from byteatlas.codecs import Pipeline, build_pipeline
+from byteatlas.codecs import registry as registry_module
 from byteatlas.codecs.registry import Registry, default_registry
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.dtypes import BYTES, OBJECT, STRING, from_numpy, from_v3
@@ -22,12 +25,12 @@ from byteatlas.meta.parts import codecs_of
 LITTLE = CodecSpec("bytes", {"endian": "little"})
 
 
-def pipeline(*codecs: CodecSpec, dtype: str = "i4", shape: tuple[int, ...] = (8,), fill: object = 0):
+def pipeline(*codecs: CodecSpec, dtype: str = "i4", shape: tuple[int, ...] = (8,), fill: object = 0) -> Pipeline:
     return build_pipeline(Encoding((LITTLE, *codecs)), from_numpy(np.dtype(dtype)), shape, fill)
 
 
 WHOLE = np.arange(8, dtype="<i4").tobytes()
-COMPRESSED = {
+COMPRESSED: dict[str, tuple[CodecSpec, Callable[[bytes], bytes]]] = {
     "gzip": (CodecSpec("gzip", {"level": 1}), gzip.compress),
     "zlib": (CodecSpec("numcodecs.zlib"), zlib.compress),
     "bz2": (CodecSpec("numcodecs.bz2"), bz2.compress),
@@ -126,6 +129,17 @@ def test_shuffle_leaves_trailing_bytes() -> None:
     assert (target.decode(target.encode(data)) == data).all()
 
 
+@pytest.mark.parametrize("size", [3, 4])
+def test_shuffle_twice(size: int) -> None:
+    """Both steps work in a buffer of their own, though the buffers are kept between chunks by size."""
+    twice = (CodecSpec("numcodecs.shuffle", {"elementsize": size}),) * 2
+    target = pipeline(*twice, dtype="i2", shape=(600,))
+    data = np.random.default_rng(0).integers(-9999, 9999, 600).astype("i2")
+    out = np.empty(600, "i2")
+    for _ in range(2):
+        assert (target.decode(target.encode(data), out) == data).all()
+
+
 def test_shuffle_of_size_zero_is_the_item_size() -> None:
     target = pipeline(CodecSpec("numcodecs.shuffle", {"elementsize": 0}))
     stored = np.frombuffer(WHOLE, np.uint8).reshape(-1, 4).T.tobytes()
@@ -155,7 +169,7 @@ BYTES4 = {"name": "bytes", "configuration": {"endian": "little"}}
         ([{"name": "packbits", "configuration": {"last_bit": 40}}], InvalidMetadata),
     ],
 )
-def test_chains_that_cannot_work_fail_without_data(codecs, error) -> None:
+def test_chains_that_cannot_work_fail_without_data(codecs: Any, error: Any) -> None:
     chain = Encoding(codecs_of(codecs, ""))
     kind = from_v3("int32")
     with pytest.raises(error):
@@ -265,11 +279,12 @@ def test_damaged_objects(codec: str, data: bytes) -> None:
 
 
 def test_cast_value_rules() -> None:
-    def cast(configuration: dict, values: list[float], dtype: str = "float64") -> list:
+    def cast(configuration: dict[str, Any], values: list[float], dtype: str = "float64") -> list[Any]:
         chain = (CodecSpec("cast_value", configuration), CodecSpec("bytes", {"endian": "little"}))
         target = build_pipeline(Encoding(chain), from_v3(dtype), (len(values),), None)
         stored = np.frombuffer(target.encode(np.array(values, dtype)), configuration["data_type"])
-        return stored.tolist()
+        found: list[Any] = stored.tolist()
+        return found
 
     assert cast({"data_type": "uint8"}, [0.5, 1.5, 2.5, 255.4]) == [0, 2, 2, 255]
     assert cast({"data_type": "int8", "rounding": "towards-zero"}, [-1.7, 1.7]) == [-1, 1]
@@ -313,3 +328,20 @@ def test_fill_values_go_through_the_chain() -> None:
     found = target.decode(data)
     assert np.isnan(found[[0, 1, 3]]).all()
     assert found[2] == 14.0
+
+
+class _Point:
+    def __init__(self, name: str, value: str) -> None:
+        self.name, self.value, self.dist = name, value, None
+
+
+def test_entry_points_add_codecs(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [_Point("theirs", "byteatlas.codecs.deflate:make_gzip")]
+    monkeypatch.setattr(registry_module, "entry_points", lambda group: points if group == "byteatlas.codecs" else [])
+    found = registry_module.default_registry.__wrapped__()
+    chain = Encoding((LITTLE, CodecSpec("theirs")))
+    target = build_pipeline(chain, from_v3("int32"), (8,), 0, found)
+    assert target.decode(gzip.compress(WHOLE)).tolist() == list(range(8))
+    points.append(_Point("gzip", "byteatlas.codecs.deflate:make_gzip"))
+    with pytest.raises(InvalidMetadata, match="twice"):
+        registry_module.default_registry.__wrapped__()

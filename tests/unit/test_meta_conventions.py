@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 WKT = 'PROJCRS["NAD27 / UTM zone 11N"]'
 
 
-def array(attributes: dict, names: tuple[str, ...] = ("Band", "Y", "X")) -> ArrayMeta:
+def array(attributes: dict[str, Any], names: tuple[str, ...] = ("Band", "Y", "X")) -> ArrayMeta:
     plain = Encoding((CodecSpec("bytes"),))
     return ArrayMeta((3, 40, 60), from_v3("uint8"), RegularGrid((1, 16, 16)), (plain,), 0, names, attributes)
 
@@ -25,7 +27,7 @@ def array(attributes: dict, names: tuple[str, ...] = ("Band", "Y", "X")) -> Arra
         ({"projjson": {"type": "ProjectedCRS"}}, CRS("projjson", {"type": "ProjectedCRS"})),
     ],
 )
-def test_gdal_crs(given: dict, expected: CRS) -> None:
+def test_gdal_crs(given: dict[str, Any], expected: CRS) -> None:
     found = georeference(array({"_CRS": given, "proj:code": "EPSG:1"}))
     assert found.crs == expected
     assert found.source == "_CRS"
@@ -43,7 +45,7 @@ def test_spatial_and_proj() -> None:
 
 
 def test_cf_grid_mapping() -> None:
-    siblings = {
+    siblings: dict[str, dict[str, Any]] = {
         "crs": {"grid_mapping_name": "x", "crs_wkt": WKT, "GeoTransform": "440720 60 0 3751320 0 -60"},
         "bare": {"grid_mapping_name": "latitude_longitude", "earth_radius": 6371000.0},
     }
@@ -81,5 +83,6 @@ def test_levels() -> None:
     ome = [{"datasets": [{"path": "0", "coordinateTransformations": steps}]}]
     for attributes in ({"multiscales": ome}, {"ome": {"multiscales": ome}}):
         assert levels(attributes) == (Level("0", None, (1.0, 2.0), (0.0, 0.5)),)
-    for attributes in ({}, {"multiscales": 3}, {"multiscales": {"layout": [3, {}]}}, {"ome": []}):
-        assert levels(attributes) == ()
+    nothing: list[dict[str, Any]] = [{}, {"multiscales": 3}, {"multiscales": {"layout": [3, {}]}}, {"ome": []}]
+    for useless in nothing:
+        assert levels(useless) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ DOCUMENT = {
 }
 
 
-def read2(attributes: dict | None = None, **changes: object) -> ArrayMeta:
+def read2(attributes: dict[str, Any] | None = None, **changes: object) -> ArrayMeta:
     return v2.parse_array({**ZARRAY, **changes}, attributes or {}, "a")
 
 
@@ -92,7 +93,7 @@ def test_v2_model() -> None:
     ],
     ids=str,
 )
-def test_v2_refuses(changes: dict) -> None:
+def test_v2_refuses(changes: dict[str, Any]) -> None:
     with pytest.raises((InvalidMetadata, Unsupported)):
         read2(None, **changes)
 
@@ -128,7 +129,7 @@ def test_v2_fill_values(dtype: str, value: object, expected: str | None) -> None
 
 def test_v2_structured_fill_is_in_the_stored_byte_order() -> None:
     meta = read2(None, dtype=[["a", ">i2"], ["b", "<i4"]], fill_value="AAEBAAAA")
-    assert meta.fill_value.tolist() == (1, 1)
+    assert np.asarray(meta.fill_value).tolist() == (1, 1)
     assert meta.codecs == (CodecSpec("byteatlas.bytes", {"dtype": [["a", ">i2"], ["b", "<i4"]]}),)
     assert v2.dump_array(meta)[0]["fill_value"] == "AAEBAAAA"
 
@@ -196,7 +197,7 @@ def test_v1() -> None:
     meta = v1.parse_array(document, {"a": 1})
     assert meta.zarr_format == 1
     assert meta.codecs[0] == CodecSpec("transpose", {"order": [1, 0]})
-    assert np.isnan(meta.fill_value)
+    assert str(meta.fill_value) == "nan"
     # Every compressor but blosc got the chunk in C order, whatever the document says.
     zlib = v1.parse_array({**document, "compression": "zlib", "compression_opts": 1}, {})
     assert zlib.codecs == (CodecSpec("bytes", {"endian": "little"}), CodecSpec("numcodecs.zlib", {"level": 1}))
@@ -238,7 +239,7 @@ def test_v1() -> None:
     ],
     ids=str,
 )
-def test_v3_refuses(changes: dict) -> None:
+def test_v3_refuses(changes: dict[str, Any]) -> None:
     with pytest.raises((InvalidMetadata, Unsupported)):
         read3(**changes)
 
@@ -403,7 +404,7 @@ def test_encodings_round_trip() -> None:
     "mapping",
     [{"runs": [[0, 8]]}, {"runs": [[2, 9]]}, {"axis": 2, "runs": [[0, 3]]}, {"axis": 0, "runs": [[0, 2]]}, {}],
 )
-def test_encodings_refuse(mapping: dict) -> None:
+def test_encodings_refuse(mapping: dict[str, Any]) -> None:
     configuration = {"encodings": [{"codecs": ["bytes"]}], "map": mapping}
     with pytest.raises(InvalidMetadata):
         read3(codecs=[{"name": "byteatlas.encodings", "configuration": configuration}])

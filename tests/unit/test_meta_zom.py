@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from byteatlas.codecs import build_pipeline
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.meta import v2, zom
 from byteatlas.meta.convert import to_v2, to_v3
-from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, GroupMeta
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, GroupMeta, NodeMeta
 from byteatlas.meta.zom_schema import schema
 
 
@@ -33,9 +35,9 @@ def array2(**changes: object) -> ArrayMeta:
 
 
 def hierarchy() -> zom.Model:
-    return zom.to_model(
-        {"": GroupMeta({"title": "t"}), "a": array2(), "g/b": array2(dtype=[["p", "<f4"], ["q", ">i2"]])}
-    )
+    record = array2(dtype=[["p", "<f4"], ["q", ">i2"]])
+    nodes: dict[str, NodeMeta] = {"": GroupMeta({"title": "t"}), "a": array2(), "g/b": record}
+    return zom.to_model(nodes)
 
 
 def test_flat_form() -> None:
@@ -63,15 +65,16 @@ def test_json_form_and_schema() -> None:
                 zom.from_json(damage)
 
 
-def _damages(document: dict) -> list[dict]:
+def _damages(document: dict[str, Any]) -> list[dict[str, Any]]:
     out = []
-    for change in (
+    changes: list[Callable[[dict[str, Any]], Any]] = [
         lambda d: d["members"]["a"].update(shape=[-1, 2]),
         lambda d: d["members"]["a"].pop("shape" if d["zarr_format"] == 3 else "chunks"),
         lambda d: d["members"].update({"..": d["members"]["g"]}),
         lambda d: d["members"]["a"].update(members={}),
         lambda d: d.update(zarr_format=4),
-    ):
+    ]
+    for change in changes:
         damaged = copy.deepcopy(document)
         change(damaged)
         out.append(damaged)
@@ -137,7 +140,7 @@ CHAINS = [
 
 
 @pytest.mark.parametrize("changes", CHAINS, ids=[str(i) for i in range(len(CHAINS))])
-def test_conversion_keeps_the_bytes(changes: dict) -> None:
+def test_conversion_keeps_the_bytes(changes: dict[str, Any]) -> None:
     meta = array2(**changes)
     converted = to_v3(meta)
     assert converted.zarr_format == 3
@@ -184,13 +187,12 @@ def test_what_cannot_be_converted() -> None:
 def test_converted_arrays_read_equal_in_zarr_python(tmp_path: Path) -> None:
     zarr = pytest.importorskip("zarr")
     values = np.arange(24, dtype="i4").reshape(4, 6)
-    for number, changes in enumerate(
-        (
-            {"order": "F"},
-            {"compressor": {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": 2, "blocksize": 0}},
-            {"filters": [{"id": "delta", "dtype": "<i4"}], "compressor": {"id": "gzip", "level": 1}},
-        )
-    ):
+    cases: list[dict[str, Any]] = [
+        {"order": "F"},
+        {"compressor": {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": 2, "blocksize": 0}},
+        {"filters": [{"id": "delta", "dtype": "<i4"}], "compressor": {"id": "gzip", "level": 1}},
+    ]
+    for number, changes in enumerate(cases):
         meta = array2(chunks=[4, 6], **changes)
         pipeline = build_pipeline(meta.encodings[0], meta.data_type, (4, 6), None)
         folder = tmp_path / str(number)

@@ -14,13 +14,13 @@ LARGEST = 8 << 20
 
 
 class Scratch(threading.local):
-    """Per-thread buffers by key. A buffer belongs to its caller until the caller's function returns."""
+    """Per-thread buffers by key. A buffer that is taken is the taker's alone until it is given back with `keep`."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, NDArray[np.uint8]] = {}
 
-    def get(self, key: Any) -> NDArray[np.uint8] | None:
-        return self.kept.get(key)
+    def take(self, key: Any) -> NDArray[np.uint8] | None:
+        return self.kept.pop(key, None)
 
     def keep(self, key: Any, buffer: NDArray[np.uint8]) -> None:
         if buffer.nbytes > LARGEST:

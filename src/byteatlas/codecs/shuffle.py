@@ -81,12 +81,12 @@ def _staged(nbytes: int, size: int) -> Callable[[Fill, Writable], None]:
     blosc_decode: Any = imagecodecs.blosc_decode
 
     def staged(fill: Fill, out: Writable) -> None:
-        box = SCRATCH.get(key)
+        box = SCRATCH.take(key)
         if box is None:
             box = _box(nbytes, size)
-            SCRATCH.keep(key, box)
         fill(box[HEADER:])
         blosc_decode(box, out=out, numthreads=1)
+        SCRATCH.keep(key, box)
 
     return staged
 
@@ -95,12 +95,12 @@ def _staged_plain(nbytes: int, size: int) -> Callable[[Fill, Writable], None]:
     key = (nbytes, 0)
 
     def staged(fill: Fill, out: Writable) -> None:
-        body = SCRATCH.get(key)
+        body = SCRATCH.take(key)
         if body is None:
             body = np.empty(nbytes, np.uint8)
-            SCRATCH.keep(key, body)
         fill(body)
         _put(body, size, np.frombuffer(out, np.uint8))
+        SCRATCH.keep(key, body)
 
     return staged
 
