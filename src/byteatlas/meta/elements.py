@@ -128,9 +128,15 @@ def dtype(layout: Layout) -> np.dtype[Any]:
         case Text(size, _):
             return np.dtype(f"S{size}")
         case Sub(dims, base):
-            return np.dtype((dtype(base), dims))
+            return _repeated(dtype(base), dims)
         case Record(_, fields):
             return np.dtype([(f.name, dtype(f.layout)) for f in fields])
+
+
+def _repeated(base: np.dtype[Any], dims: Shape) -> np.dtype[Any]:
+    """Arrays of arrays as arrays of more dimensions."""
+    inner, more = base.subdtype or (base, ())
+    return np.dtype((inner, (*dims, *more)))
 
 
 def _width(size: int) -> int:
@@ -161,7 +167,7 @@ def stored_dtype(layout: Layout) -> np.dtype[Any] | None:
             return np.dtype(f"S{size}")
         case Sub(dims, base):
             inner = stored_dtype(base)
-            return None if inner is None else np.dtype((inner, dims))
+            return None if inner is None else _repeated(inner, dims)
         case Record(size, fields):
             kinds = [stored_dtype(f.layout) for f in fields]
             if any(k is None for k in kinds) or not fields:
