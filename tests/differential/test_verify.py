@@ -164,6 +164,19 @@ def test_hdf5_kinds(tmp_path: Path) -> None:
     assert report.ok, [i for i in report.items if i.status != "equal"]
 
 
+def test_damage(tmp_path: Path) -> None:
+    """A chunk that neither of both can decode."""
+    data = bytearray(small_archive()[0].read_bytes())
+    at = int(sst(api.scan(small_archive()[0]))[1].offset[0])
+    data[at : at + 40] = bytes(40)
+    path = tmp_path / "damaged.nc"
+    path.write_bytes(data)
+    report = api.verify(path)
+    assert status(report, "sst")[0] == "damaged"
+    assert not report.ok
+    assert report.counts == {"equal": 8, "damaged": 1}
+
+
 def test_data_elsewhere(tmp_path: Path) -> None:
     """Values in the map and in other files than the archive itself."""
     path = tmp_path / "a.h5"

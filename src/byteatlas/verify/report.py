@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from byteatlas.types import JSON
 
-Status: TypeAlias = Literal["equal", "different", "error", "lost", "refused", "unchecked"]
-BAD: tuple[Status, ...] = ("different", "error", "lost")
+Status: TypeAlias = Literal["equal", "different", "error", "damaged", "lost", "refused", "unchecked"]
+BAD: tuple[Status, ...] = ("different", "error", "damaged", "lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class VerifyItem:
 
     Attributes:
         path: its path in the hierarchy.
-        status: ``equal``; ``different``; ``error``: our engine failed where the format's library did not; ``lost``: the
-            file has it, the map neither has it nor refuses it; ``refused`` by the scan; ``unchecked``: nothing to
-            compare with, the detail says why.
+        status: ``equal``; ``different``; ``error``: our engine failed where the format's library did not; ``damaged``:
+            both fail; ``lost``: the file has it, the map neither has it nor refuses it; ``refused`` by the scan;
+            ``unchecked``: nothing to compare with, the detail says why.
         detail: a sentence; for ``different`` the first place and both values.
         values: how many values were compared.
         files: how many files they came from.
@@ -42,7 +42,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Nothing differs, fails or is lost. Refused and unchecked arrays do not count: they promise nothing."""
+        """Nothing differs, fails, is damaged or lost. Refused and unchecked arrays promise nothing and do not count."""
         return not any(item.status in BAD for item in self.items)
 
     @property

@@ -172,9 +172,24 @@ def _verify_array(
             return _inlined(path, ours, [originals.get(url) for url in urls])
         return _by_chunks(path, ours, manifest, originals, options)
     except ByteatlasError as error:
-        return VerifyItem(path, "error", f"{type(error).__name__}: {error}", files=len(own))
+        why = f"{type(error).__name__}: {error}"
+        if len(own) == 1 and _fails_too(path, originals.get(own[0])):
+            return VerifyItem(path, "damaged", f"the format's own library fails as well: {why}", files=1)
+        return VerifyItem(path, "error", why, files=len(own))
     except NATIVE_ERRORS as error:  # ours are all ByteatlasError
         return VerifyItem(path, "unchecked", f"the format's own library fails: {error}", files=len(own))
+
+
+def _fails_too(path: str, original: Original | str) -> bool:
+    """Whether the format's own library cannot read an array either: then the file is damaged."""
+    found = None if isinstance(original, str) else original.find(path)
+    if found is None:
+        return False
+    try:
+        found[1].read(())
+    except NATIVE_ERRORS:
+        return True
+    return False
 
 
 def _against_file(path: str, ours: Array, original: Original | str, options: VerifyOptions) -> VerifyItem:
