@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,7 @@ from tests.bench.report import Row, show
 from byteatlas.combine import CombineOptions, combine
 from byteatlas.combine.inline import inline_array
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source
+from byteatlas.manifest.references import write_references
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid
 
@@ -152,6 +154,36 @@ def run_virtualizarr(inputs: list[Any]) -> Any:
     )  # fmt: skip
 
 
+def write_ours(inputs: list[VirtualGroup], target: Path) -> None:
+    write_references(run_ours(inputs), target)
+
+
+def write_virtualizarr(inputs: list[Any], target: Path) -> None:
+    run_virtualizarr(inputs).vz.to_kerchunk(str(target), format="parquet")
+
+
+def write_kerchunk(inputs: list[dict[str, Any]], target: Path) -> None:
+    from kerchunk.df import refs_to_dataframe
+
+    refs_to_dataframe(run_kerchunk(inputs), str(target))
+
+
+def written(folder: Path, count: int) -> list[Row]:
+    """Combining and writing Parquet."""
+    job = f"combine {count} files of {VARIABLES * STEPS} references and write Parquet"
+    rows: list[Row] = []
+    for who, make, call in (
+        ("byteatlas", ours, write_ours),
+        ("VirtualiZarr + xarray", virtualizarr_dataset, write_virtualizarr),
+        ("kerchunk", kerchunk_refs, write_kerchunk),
+    ):
+        inputs: list[Any] = [make(i) for i in range(count)]
+        target = folder / f"{who.split()[0]}.parquet"
+        seconds = best(partial(call, inputs, target), 1)
+        rows.append(Row(job, who, seconds, rows[0].seconds if rows else seconds, per=count))
+    return rows
+
+
 def memory() -> float:
     """Most memory that this process ever had, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -189,13 +221,16 @@ def run(folder: Path, scale: dict[str, int]) -> list[Row]:
         seconds = best(partial(run_kerchunk, refs), 1) * count / some
         label = "kerchunk" if some == count else f"kerchunk (x{count / some:g} from {some})"
         rows.append(Row(job, label, seconds, base, per=count))
+    if scale.get("write"):
+        rows += written(folder, scale["write"])
     return rows
 
 
 def main() -> None:
-    """``python -m tests.bench.combine [files=1000 kerchunk=1000]``."""
+    """``python -m tests.bench.combine [files=1000 kerchunk=1000 write=1000]``."""
     scale = {k: int(v) for k, _, v in (a.partition("=") for a in sys.argv[1:])}
-    print(show(run(Path(), scale)))
+    with tempfile.TemporaryDirectory() as folder:
+        print(show(run(Path(folder), scale)))
 
 
 if __name__ == "__main__":

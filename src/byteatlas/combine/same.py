@@ -9,6 +9,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
 
@@ -88,7 +90,7 @@ def batch_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], simple: bool) -> b
         and same(SHAPE, metas, first.shape)
         and same(DIMS, metas, first.dimension_names)
         and same(ATTRIBUTES, metas, first.attributes)
-        and same(FILL, metas, first.fill_value)
+        and same_fills(first.fill_value, list(map(FILL, metas)))
         and same(type, grids, RegularGrid)
         and same(CHUNKS, grids, getattr(first.grid, "chunk_shape", None))
         and same(NUMPY, types, first.data_type.numpy)
@@ -109,6 +111,13 @@ def batch_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], simple: bool) -> b
         same(NAME, specs[j::step], codec.name) and same(CONFIGURATION, specs[j::step], codec.configuration)
         for j, codec in enumerate(wanted)
     )
+
+
+def same_fills(wanted: Any, fills: list[Any]) -> bool:
+    """Whether all are equal to the wanted one; NaN equals NaN."""
+    if isinstance(wanted, np.floating) and wanted != wanted:
+        return all(isinstance(f, np.floating) and f != f for f in fills)
+    return fills.count(wanted) == len(fills)
 
 
 def class_of(
