@@ -10,7 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One peer's best time for one job; ``base`` is that of ``byteatlas``; ``per``: things that the time is for."""
+    """One peer's best time for one job; ``base`` is that of ``byteatlas``; ``per``: things that the time is for.
+
+    ``cpu``: processor seconds of this process; on a busy machine they say more than the clock.
+    """
 
     job: str
     who: str
@@ -18,6 +21,7 @@ class Row:
     base: float
     nbytes: int = 0
     per: int = 0
+    cpu: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -30,13 +34,15 @@ def interleaved(
 ) -> list[Row]:
     """Run everybody in turn, several rounds; the best of each. The first entry is the one compared with."""
     best = dict.fromkeys(timed, float("inf"))
+    busy = dict.fromkeys(timed, float("inf"))
     for _ in range(rounds):
         for who, call in timed.items():
-            start = time.perf_counter()
+            start, begun = time.perf_counter(), time.process_time()
             call()
             best[who] = min(best[who], time.perf_counter() - start)
+            busy[who] = min(busy[who], time.process_time() - begun)
     base = next(iter(best.values()))
-    return [Row(job, who, seconds, base, nbytes, per) for who, seconds in best.items()]
+    return [Row(job, who, seconds, base, nbytes, per, busy[who]) for who, seconds in best.items()]
 
 
 def show(rows: Sequence[Row]) -> str:
@@ -49,5 +55,6 @@ def show(rows: Sequence[Row]) -> str:
             lines += ["", job]
         rate = f"{row.nbytes / row.seconds / 1e6:9.0f} MB/s" if row.nbytes else ""
         each = f"{row.seconds / row.per * 1e6:9.2f} us each" if row.per else ""
-        lines.append(f"  {row.who:34} {row.seconds:9.4f} s {row.ratio:7.2f} x {rate} {each}")
+        busy = f"{row.cpu:9.4f} cpu s" if row.cpu else ""
+        lines.append(f"  {row.who:34} {row.seconds:9.4f} s {row.ratio:7.2f} x {busy} {rate} {each}")
     return "\n".join(lines)
