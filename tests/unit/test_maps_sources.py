@@ -10,16 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.maps import array
+from tests.maps import array, references
 
 from byteatlas.array import ReadOptions, open_node
-from byteatlas.errors import FetchFailed, SourceChanged
+from byteatlas.errors import FetchFailed, InvalidMetadata, SourceChanged
 from byteatlas.io.open import SourcePool
+from byteatlas.io.policy import Policy
 from byteatlas.io.stamp import Check, stamp_of
-from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
+from byteatlas.manifest.model import Remote, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.manifest.ops_common import map_arrays
+from byteatlas.manifest.ops_sources import check_sources
+from byteatlas.manifest.options import ReadOptions as MapOptions
 from byteatlas.manifest.options import WriteOptions
 from byteatlas.manifest.references import read_references, write_references
+from byteatlas.types import ByteRange
 
 VALUES = np.arange(12, dtype="<f4")
 
@@ -139,3 +143,29 @@ def test_a_target_that_cannot_be_written(indexed: VirtualGroup, tmp_path: Path) 
     for name in ("no/such/m.json", "no/such/m.parquet"):
         with pytest.raises(FetchFailed):
             write_references(indexed, tmp_path / name)
+
+
+def test_the_state_of_every_source(indexed: VirtualGroup, tmp_path: Path) -> None:
+    states = [s.state for s in check_sources(indexed, SourcePool())]
+    assert states == ["same"]
+    other = array((8,), (4,), references={(0,): (str(tmp_path / "gone.bin"), 0, 16), (1,): ("s3://b/x", 0, 16)})
+    (tmp_path / "data.bin").write_bytes(b"other")
+    plain = array((4,), (4,), url=str(tmp_path / "data.bin"))
+    tree = VirtualGroup(arrays={**indexed.arrays, "other": other})
+    found = {
+        s.url.rpartition("/")[2]: s.state for s in check_sources(tree, SourcePool(policy=Policy(deny=("s3://b",))))
+    }
+    assert found == {"data.bin": "changed", "gone.bin": "unreachable", "x": "forbidden"}
+    assert [s.state for s in check_sources(plain, SourcePool())] == ["there"]
+
+
+def test_references_without_a_url_mean_the_target() -> None:
+    zarray = {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "|u1", "compressor": None, "filters": None}
+    zarray |= {"order": "C", "fill_value": 0}
+    document = {"version": 1, "refs": {"x/.zarray": json.dumps(zarray), "x/0": [None, 5, 1], "x/1": [None]}}
+    node = read_references(document, options=MapOptions(target="s3://b/one"))
+    assert isinstance(node, VirtualGroup)
+    found = references(node.arrays["x"])
+    assert found == {(0,): Remote("s3://b/one", ByteRange(5, 1)), (1,): Remote("s3://b/one", None)}
+    with pytest.raises(InvalidMetadata, match="target="):
+        read_references(document).arrays["x"].manifest.load()  # type: ignore[union-attr]

@@ -17,9 +17,9 @@ def two_numbers(
     width = end - begin
     good = (width >= 4) & (width <= 2 * _MOST_DIGITS + 4)
     first, second = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
+    good &= view[np.minimum(begin, len(view) - 1)] == ord(",")
     if not good.any():
         return first, second, good
-    good &= view[np.minimum(begin, len(view) - 1)] == ord(",")
     value, digits = np.zeros(n, np.uint64), np.zeros(n, np.int64)
     commas = np.zeros(n, np.int8)
     last = np.full(n, ord(","), np.uint8)

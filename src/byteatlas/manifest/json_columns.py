@@ -41,9 +41,16 @@ def decode_text(text: str, where: str) -> bytes:
         raise InvalidMetadata(where, f"inline data that do not decode ({error})") from error
 
 
-def parse_reference(value: JSON, where: str) -> bytes | tuple[str, int, int | None]:
-    """One reference: inline bytes, or (URL, offset, length); length None means the whole file."""
+def parse_reference(value: JSON, where: str, target: str | None = None) -> bytes | tuple[str, int, int | None]:
+    """One reference: inline bytes, or (URL, offset, length); length None means the whole file.
+
+    ``target`` is the source that a URL ``null`` stands for.
+    """
     match value:
+        case [None, *rest] if len(rest) in (0, 2):
+            if target is None:
+                raise InvalidMetadata(where, "a reference without a URL; say which file is meant (target=...)")
+            return parse_reference([target, *rest], where)
         case str():
             return decode_text(value, where)
         case Mapping():
@@ -215,7 +222,7 @@ class ColumnSink:
                 check_stray(key[len(prefix) :], meta, prefix, self._map.where)
                 return
             flat = found
-        match parse_reference(value, where):
+        match parse_reference(value, where, self._map.options.target):
             case bytes() as data:
                 collector.add_inline(flat, data)
             case (url, offset, size):

@@ -252,6 +252,8 @@ def _structure(reader: Reader, index: _IndexSink, patience: int = 64) -> _Body:
     if reader.byte(first) == ord("}"):
         raise reader.fail(first, "the map is empty")
     name, _ = reader.value(first)
+    if not isinstance(name, str):
+        raise reader.fail(first, "a member was expected")
     if name not in _TOP:
         body = _Body(at)
         body.end = scan_object(reader, at, index, patience=patience)
@@ -371,7 +373,7 @@ class LazyJson:
             if not sure:
                 return None
             where = f"{self._map.where}: {self._key(flat)}"
-            match parse_reference(value, where):
+            match parse_reference(value, where, self._map.options.target):
                 case bytes() as data:
                     self._inlined[flat] = data
                     source[i] = INLINE

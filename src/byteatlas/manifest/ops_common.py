@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,6 @@ class Renamed:
 
     inner: Manifest
     change: Callable[[SourceInfo], SourceInfo]
-    _known: list[SourceInfo] = field(default_factory=list)
     _snapshot: tuple[SourceInfo, ...] = ()
 
     @property
@@ -72,11 +71,10 @@ class Renamed:
 
     @property
     def sources(self) -> tuple[SourceInfo, ...]:
-        inner = self.inner.sources
-        if len(inner) != len(self._snapshot):
-            self._known += [self.change(s) for s in inner[len(self._known) :]]
-            self._snapshot = tuple(self._known)
-        return self._snapshot
+        inner, known = self.inner.sources, self._snapshot
+        if len(inner) > len(known):
+            known = self._snapshot = known + tuple(self.change(s) for s in inner[len(known) :])
+        return known
 
     def rows(self, chunks: NDArray[np.int64]) -> Rows:
         return self.inner.rows(chunks)

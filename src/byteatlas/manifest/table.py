@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,21 +21,27 @@ DENSE_LIMIT = 1 << 31
 class SourceTable:
     """URLs by number. It only grows, so a number once given stays valid."""
 
-    __slots__ = ("_by_url", "_infos", "_known", "_snapshot")
+    __slots__ = ("_by_url", "_infos", "_known", "_lock", "_snapshot")
 
     def __init__(self, known: Mapping[str, SourceInfo] | None = None) -> None:
         self._by_url: dict[str, int] = {}
         self._infos: list[SourceInfo] = []
         self._known = known or {}
         self._snapshot: tuple[SourceInfo, ...] = ()
+        self._lock = threading.Lock()
 
     def number(self, url: str) -> int:
         """The URL's number, a new one if it was not seen before."""
         found = self._by_url.get(url)
-        if found is None:
-            found = self._by_url[url] = len(self._infos)
-            self._infos.append(self._known.get(url) or SourceInfo(url))
-        return found
+        if found is not None:
+            return found
+        with self._lock:
+            found = self._by_url.get(url)
+            if found is None:
+                found = len(self._infos)
+                self._infos.append(self._known.get(url) or SourceInfo(url))
+                self._by_url[url] = found  # last: whoever finds the number finds the source
+            return found
 
     @property
     def infos(self) -> tuple[SourceInfo, ...]:
