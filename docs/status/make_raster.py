@@ -16,7 +16,6 @@ import numpy as np
 from byteatlas.codecs.table import BUILTIN
 from byteatlas.errors import ByteatlasError, Unsupported
 from byteatlas.meta.model import CodecSpec
-from byteatlas.types import ByteRange
 from byteatlas_scanners.netcdf3.header import TYPES, VERSIONS
 from byteatlas_scanners.tiff import page as pages
 from byteatlas_scanners.tiff import samples
@@ -71,7 +70,7 @@ def page(
     compression: int = 1, sample_format: int = pages.UINT, bits: int = 8, predictor: int = 1, photometric: int = 1
 ) -> Page:
     """A tiled one-sample image with these properties."""
-    fields: dict[int, Field] = {Tag.LERC_PARAMETERS: Field(4, 2, ByteRange(0, 8), bytes(8))}
+    fields: dict[int, Field] = {Tag.LERC_PARAMETERS: Field(4, 2, 0, bytes(8))}
     one = np.ones(1, np.uint64)
     return Page(
         Ifd("page/0", 0, "<", fields), 16, 16, 1, bits, sample_format, compression, predictor, photometric, 1, False, True,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fixtures.tiff.make_tiff import pyramid
+from fixtures.tiff.raw_tiff import Raw, gray, write
 from tests.bench.raster import cog, run
 
 from byteatlas.io.memory import MemorySource
@@ -37,3 +38,11 @@ def test_benchmark_runs(tmp_path: Path) -> None:
     rows = run(tmp_path, {"tiles": 100, "records": 1000, "rounds": 1})
     assert [row.who for row in rows] == ["byteatlas", "tifffile", "byteatlas", "byteatlas"]
     assert all(row.seconds > 0 for row in rows)
+
+
+def test_pages_at_equal_distances_are_guessed() -> None:
+    data = write([Raw(gray(200, 400, rows=100), [bytes([i]) * 20_000] * 4) for i in range(200)])
+    source = Counting(MemorySource(data, "memory://stack.tif"))
+    group = scan_source(source, lambda url: source, {"tiff": SCANNER}, ScanOptions(), block=4096)
+    assert group.arrays["data"].meta.shape == (200, 400, 200)
+    assert source.counts.calls <= 14

@@ -37,6 +37,7 @@ HEAD = 32 << 10
 IFD_HEAD = 1 << 10
 AHEAD = 64 << 10
 MAX_IFDS = 1 << 20
+MOST_GUESSES = 256
 MAX_SUB_IFDS = 256
 MAX_VALUE = 512 << 20
 """A tag with more bytes than this is not believed."""
@@ -48,47 +49,60 @@ class Flavour:
 
     Attributes:
         order: ``<`` or ``>``.
-        big: BigTIFF.
-        entry: the fields of one directory entry as a NumPy type.
+        count, entry, offset: the number of entries, one entry (tag, type, count, value), a link.
+        inline: values of at most this many bytes stand in the entry itself.
     """
 
     order: Order
-    big: bool
+    count: struct.Struct
+    entry: struct.Struct
+    offset: struct.Struct
+    inline: int
 
-    @property
-    def entry(self) -> np.dtype[np.void]:
-        width = "u8" if self.big else "u4"
-        value = 8 if self.big else 4
-        fields = [("tag", f"{self.order}u2"), ("type", f"{self.order}u2"), ("count", f"{self.order}{width}")]
-        return np.dtype([*fields, ("value", f"V{value}")])
 
-    @property
-    def count(self) -> struct.Struct:
-        return struct.Struct(self.order + ("Q" if self.big else "H"))
+def _flavour(order: Order, big: bool) -> Flavour:
+    # TIFF 6.0 section 2 "IFD entry"; BigTIFF design, same heading.
+    codes = ("Q", "HHQ8s", "Q") if big else ("H", "HHI4s", "I")
+    count, entry, offset = (struct.Struct(order + code) for code in codes)
+    return Flavour(order, count, entry, offset, 8 if big else 4)
 
-    @property
-    def offset(self) -> struct.Struct:
-        return struct.Struct(self.order + ("Q" if self.big else "I"))
 
-    @property
-    def inline(self) -> int:
-        """Values of at most this many bytes stand in the entry itself."""
-        return 8 if self.big else 4
+NUMBERS: Mapping[tuple[str, int], struct.Struct] = {
+    (order, kind): struct.Struct(order + code)
+    for order in "<>"
+    for kind, code in (
+        (1, "B"),
+        (3, "H"),
+        (4, "I"),
+        (6, "b"),
+        (8, "h"),
+        (9, "i"),
+        (13, "I"),
+        (16, "Q"),
+        (17, "q"),
+        (18, "Q"),
+    )
+}
+"""One value of each integer field type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One entry: its type, number of values, and its raw bytes (None while they are not read, or not readable)."""
+    """One entry: its type, number of values, where they lie, their raw bytes (None: not read, or not readable)."""
 
     type: int
     count: int
-    where: ByteRange
+    offset: int
     raw: bytes | memoryview | None = None
+
+    @property
+    def where(self) -> ByteRange:
+        return ByteRange(self.offset, self.count * FIELD_SIZES[self.type])
 
     def values(self, order: Order) -> NDArray[Any]:
         """The values as a native array; shape (n,), or (n, 2) for rationals. Raises `CorruptFile` when absent."""
         if self.raw is None:
-            raise CorruptFile(self.where.offset, f"{self.where.length} bytes of a tag lie outside of the file")
+            raise CorruptFile(self.offset, f"{self.where.length} bytes of a tag lie outside of the file")
         dtype = FIELD_TYPES[self.type]
         if self.type in RATIONALS:
             pairs = np.frombuffer(self.raw, dtype.base.newbyteorder(order)).astype(dtype.base)
@@ -121,9 +135,13 @@ class Ifd:
 
     def first(self, tag: int, default: int) -> int:
         """The first value as an integer. Raises `CorruptFile` for a tag without a number."""
-        if tag not in self.fields:
+        entry = self.fields.get(tag)
+        if entry is None:
             return default
-        values = self.fields[tag].values(self.order)
+        number = NUMBERS.get((self.order, entry.type))
+        if number is not None and entry.count and entry.raw is not None:
+            return int(number.unpack_from(entry.raw)[0])
+        values = entry.values(self.order)
         if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf":
             raise CorruptFile(self.offset, f"tag {tag} holds no number")
         return int(values[0])
@@ -194,6 +212,25 @@ class Directories:
     broken: CorruptFile | None
 
 
+@dataclass(slots=True)
+class Spacing:
+    """Guesses where directories are that nobody has named yet: stacks of pages of one size lie at equal distances."""
+
+    step: int = 0
+    hits: int = 0
+
+    def note(self, step: int) -> None:
+        """One more distance between neighbours."""
+        self.hits = min(self.hits + 1, 16) if step == self.step else 0
+        self.step = step
+
+    def guess(self, following: int) -> list[int]:
+        """Offsets beyond ``following``, the more of them the longer the distance has held."""
+        if self.step <= 0 or self.hits < 2:
+            return []
+        return [following + k * self.step for k in range(1, min(MOST_GUESSES, 1 << self.hits))]
+
+
 def parse_header(head: bytes | memoryview) -> tuple[Flavour, int]:
     """The flavour, and the offset of the first directory. Raises `CorruptFile`."""
     order = ORDERS.get(bytes(head[:2]))
@@ -201,12 +238,12 @@ def parse_header(head: bytes | memoryview) -> tuple[Flavour, int]:
         raise CorruptFile(0, "not a TIFF file (neither II nor MM)")
     (magic,) = struct.unpack_from(order + "H", head, 2)
     if magic == 42:
-        return Flavour(order, False), int(struct.unpack_from(order + "I", head, 4)[0])
+        return _flavour(order, False), int(struct.unpack_from(order + "I", head, 4)[0])
     if magic == 43 and len(head) >= 16:
         width, zero, first = struct.unpack_from(order + "HHQ", head, 4)
         if (width, zero) != (8, 0):
             raise CorruptFile(4, f"BigTIFF with offsets of {width} bytes")
-        return Flavour(order, True), int(first)
+        return _flavour(order, True), int(first)
     raise CorruptFile(2, f"not a TIFF file (version {magic})")
 
 
@@ -216,6 +253,7 @@ def read_directories(size: int) -> Parse[Directories]:
     yield from window.load([window.clip(0, HEAD)])
     flavour, offset = parse_header(window.find(window.clip(0, HEAD)) or b"")
     ifds: list[Ifd] = []
+    spacing = Spacing()
     seen: set[int] = set()
     broken: CorruptFile | None = None
     while offset:
@@ -223,7 +261,7 @@ def read_directories(size: int) -> Parse[Directories]:
             if offset in seen or len(seen) >= MAX_IFDS:
                 raise CorruptFile(offset, "the chain of directories is a circle or has no end")
             seen.add(offset)
-            ifd, offset = yield from _read_ifd(window, flavour, offset, f"page/{len(ifds)}", follow=True)
+            ifd, offset = yield from _read_ifd(window, flavour, offset, f"page/{len(ifds)}", spacing)
         except CorruptFile as error:
             if not ifds:
                 raise
@@ -234,37 +272,59 @@ def read_directories(size: int) -> Parse[Directories]:
         raise CorruptFile(4, "no image file directory")
     complete: list[Ifd] = []
     for found in ifds:
-        complete.append((yield from _with_subs(window, flavour, found)))
+        complete.append((yield from _with_subs(window, flavour, found)) if Tag.SUB_IFDS in found else found)
     return Directories(flavour, tuple(complete), broken)
 
 
-def _read_ifd(window: Window, flavour: Flavour, offset: int, name: str, *, follow: bool) -> Parse[tuple[Ifd, int]]:
+def _read_ifd(
+    window: Window, flavour: Flavour, offset: int, name: str, spacing: Spacing | None
+) -> Parse[tuple[Ifd, int]]:
     """One directory with the values of its tags, and the offset of the next one (0 when it is the last)."""
-    entries, following = yield from _entries(window, flavour, offset)
-    fields = _fields(entries, flavour, window.size, offset)
-    wanted = [f.where for tag, f in fields.items() if f.raw is None and _worth_reading(tag, f, window.size)]
-    if follow:
-        wanted = _ahead(wanted, following, window)
-    yield from window.load(wanted)
-    filled = {tag: f if f.raw is not None else _fill(f, window) for tag, f in fields.items()}
-    return Ifd(name, offset, flavour.order, filled), following
+    head, body, following = yield from _entries(window, flavour, offset)
+    fields = _fields(body, flavour, offset)
+    missing = []
+    for tag, entry in fields.items():
+        if entry.raw is None and _worth_reading(tag, entry, window.size):
+            at, length = entry.offset - offset, entry.count * FIELD_SIZES[entry.type]
+            inside = at >= 0 and at + length <= len(head)  # mostly values stand right behind their directory
+            raw = head[at : at + length] if inside else window.find(entry.where)
+            if raw is None:
+                missing.append(tag)
+            else:
+                fields[tag] = Field(entry.type, entry.count, entry.offset, raw)
+    wanted = [fields[tag].where for tag in missing]
+    if spacing is not None and following:
+        spacing.note(following - offset)
+        wanted = _ahead(wanted, following, spacing, window)
+    if wanted:
+        yield from window.load(wanted)
+        for tag in missing:
+            entry = fields[tag]
+            fields[tag] = Field(entry.type, entry.count, entry.offset, window.find(entry.where))
+    return Ifd(name, offset, flavour.order, fields), following
 
 
-def _entries(window: Window, flavour: Flavour, offset: int) -> Parse[tuple[NDArray[np.void], int]]:
-    """The raw entries at an offset, and the offset of the next directory."""
-    head = window.clip(offset, IFD_HEAD)
-    if head.length < flavour.count.size:
+def _entries(window: Window, flavour: Flavour, offset: int) -> Parse[tuple[memoryview, memoryview, int]]:
+    """The bytes read from an offset on, the entries among them, and the offset of the next directory."""
+    first = window.clip(offset, IFD_HEAD)
+    if first.length < flavour.count.size:
         raise CorruptFile(offset, f"a directory lies outside of the file ({window.size} bytes)")
-    yield from window.load([head])
-    (count,) = flavour.count.unpack(_must(window, ByteRange(offset, flavour.count.size)))
-    body = ByteRange(offset + flavour.count.size, count * flavour.entry.itemsize)
-    if not count or body.end > window.size:
+    head = window.find(first)
+    if head is None:
+        yield from window.load([first])
+        head = _must(window, first)
+    (count,) = flavour.count.unpack_from(head)
+    begin, length = flavour.count.size, count * flavour.entry.size
+    if not count or offset + begin + length > window.size:
         raise CorruptFile(offset, f"a directory of {count} entries does not fit into the file")
-    link = window.clip(body.end, flavour.offset.size)
-    yield from window.load([ByteRange(body.offset, body.length + link.length)])
-    entries = np.frombuffer(_must(window, body), flavour.entry)
-    following = flavour.offset.unpack(_must(window, link))[0] if link.length == flavour.offset.size else 0
-    return entries, int(following)
+    whole = window.clip(offset, begin + length + flavour.offset.size)
+    if whole.length > len(head):
+        yield from window.load([whole])
+        head = _must(window, whole)
+    following = 0
+    if whole.length == begin + length + flavour.offset.size:  # else the file ends right after the entries
+        (following,) = flavour.offset.unpack_from(head, begin + length)
+    return head, head[begin : begin + length], following
 
 
 def _must(window: Window, where: ByteRange) -> memoryview:
@@ -274,36 +334,38 @@ def _must(window: Window, where: ByteRange) -> memoryview:
     return data
 
 
-def _fields(entries: NDArray[np.void], flavour: Flavour, size: int, offset: int) -> dict[int, Field]:
+def _fields(body: memoryview, flavour: Flavour, offset: int) -> dict[int, Field]:
     """Fields by tag. The first of two entries with the same tag counts; unknown types are skipped (TIFF 6.0 p. 16)."""
     found: dict[int, Field] = {}
-    first = offset + flavour.count.size
-    step = flavour.entry.itemsize
-    columns = (entries["tag"].tolist(), entries["type"].tolist(), entries["count"].tolist())
-    for i, (tag, kind, count) in enumerate(zip(*columns, strict=True)):
-        if tag in found or kind not in FIELD_SIZES:
-            continue
-        length = count * FIELD_SIZES[kind]
-        raw = bytes(entries["value"][i].tobytes())
-        if length <= flavour.inline:
-            at = first + i * step + step - flavour.inline
-            found[tag] = Field(kind, count, ByteRange(at, length), raw[:length])
-        else:
-            found[tag] = Field(kind, count, ByteRange(int(flavour.offset.unpack(raw)[0]), length))
+    inline, step = flavour.inline, flavour.entry.size
+    at = offset + flavour.count.size + step - inline
+    for tag, kind, count, raw in flavour.entry.iter_unpack(body):
+        size = FIELD_SIZES.get(kind)
+        if size is not None and tag not in found:
+            if count * size <= inline:
+                found[tag] = Field(kind, count, at, raw[: count * size])
+            else:
+                found[tag] = Field(kind, count, flavour.offset.unpack(raw)[0])
+        at += step
     return found
 
 
 def _worth_reading(tag: int, entry: Field, size: int) -> bool:
-    inside = entry.where.end <= size and entry.where.length <= MAX_VALUE
-    return inside and (tag in ANY_SIZE or entry.where.length <= SMALL_VALUE)
+    length = entry.count * FIELD_SIZES[entry.type]
+    inside = entry.offset + length <= size and length <= MAX_VALUE
+    return inside and (length <= SMALL_VALUE or tag in ANY_SIZE)
 
 
-def _ahead(wanted: list[ByteRange], following: int, window: Window) -> list[ByteRange]:
-    """What to read besides the values: the next directory; all that lies between, when it is near."""
-    if not following:
-        return wanted
+def _ahead(wanted: list[ByteRange], following: int, spacing: Spacing, window: Window) -> list[ByteRange]:
+    """What to read besides the values: the next directory; all that lies between, when it is near.
+
+    When the next one has to be read anyway, those that may lie behind it are read along.
+    """
+    head = window.clip(following, IFD_HEAD)
+    known = window.find(head) is not None
+    heads = [] if known else [head, *(window.clip(at, IFD_HEAD) for at in spacing.guess(following) if at < window.size)]
     if not wanted:
-        return [window.clip(following, IFD_HEAD)]
+        return heads
     low, high = min(r.offset for r in wanted), max(r.end for r in wanted)
     held = sum(r.length for r in wanted)
     if (
@@ -313,18 +375,11 @@ def _ahead(wanted: list[ByteRange], following: int, window: Window) -> list[Byte
     ):
         # The directories lie together: the rest of them take about half of this one's space, or less.
         return [window.clip(low, max(high, following) - low + held // 2 + AHEAD)]
-    return [*wanted, window.clip(following, IFD_HEAD)]
-
-
-def _fill(entry: Field, window: Window) -> Field:
-    raw = window.find(entry.where)
-    return Field(entry.type, entry.count, entry.where, raw)
+    return [*wanted, *heads]
 
 
 def _with_subs(window: Window, flavour: Flavour, ifd: Ifd) -> Parse[Ifd]:
     """The same directory with those that its SubIFDs tag points to."""
-    if Tag.SUB_IFDS not in ifd:
-        return ifd
     try:
         offsets = [int(o) for o in ifd.fields[Tag.SUB_IFDS].values(ifd.order)[:MAX_SUB_IFDS]]
     except (CorruptFile, ValueError, TypeError):
@@ -335,5 +390,5 @@ def _with_subs(window: Window, flavour: Flavour, ifd: Ifd) -> Parse[Ifd]:
 
 
 def _sub(window: Window, flavour: Flavour, offset: int, name: str) -> Parse[Ifd]:
-    ifd, _ = yield from _read_ifd(window, flavour, offset, name, follow=False)
+    ifd, _ = yield from _read_ifd(window, flavour, offset, name, None)
     return ifd

@@ -59,9 +59,13 @@ def lay_out(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: i
 
 def _block(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: int | None, full: Chain) -> Layout | None:
     """Pages whose data are one range each, as blocks; None when they are not."""
-    bases = [data_start(page, source.size or 0) for page in pages]
-    if any(base is None for base in bases):
-        return None
+    lengths = plain_lengths(pages[0])
+    bases: list[int] = []
+    for page in pages:
+        base = data_start(page, lengths, source.size or 0)
+        if base is None:
+            return None
+        bases.append(base)
     starts = np.asarray(bases, np.uint64)
     item = sample_type(pages[0]).itemsize
     shape = pages[0].shape
@@ -80,22 +84,23 @@ def _block(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: in
         index = np.arange(grid[axis], dtype=np.uint64).reshape([-1 if i == axis else 1 for i in range(len(grid))])
         within += index * np.uint64(stride)
     offsets = (starts[:, None] + within.reshape(1, -1)).reshape(-1)
-    lengths = np.full(len(offsets), item * math.prod(chunk), np.uint64)
-    manifest = single_source((*leading, *grid), source, offsets, lengths)
+    sizes = np.full(len(offsets), item * math.prod(chunk), np.uint64)
+    manifest = single_source((*leading, *grid), source, offsets, sizes)
     return Layout((*(1 for _ in leading), *chunk), (Encoding(full),), manifest)
 
 
-def data_start(page: Page, size: int) -> int | None:
-    """Where a plain page's data begin, when all its strips lie behind each other; else None."""
+def data_start(page: Page, lengths: NDArray[np.uint64], size: int) -> int | None:
+    """Where a plain page's data begin, when all its strips (of these lengths) lie behind each other; else None."""
     if page.tiled and (page.chunk_width != page.width or page.height % page.chunk_height):
         return None
-    lengths = plain_lengths(page)
     counts, offsets = page.counts, page.offsets
-    joined = (offsets[1:] == offsets[:-1] + lengths[:-1]).all() and (counts[:-1] == lengths[:-1]).all()
     start = int(offsets[0])
-    if not joined or not start or counts[-1] < lengths[-1] or start + int(lengths.sum()) > size:
-        return None
-    return start
+    if len(offsets) > 1:
+        joined = (offsets[1:] == offsets[:-1] + lengths[:-1]).all() and (counts[:-1] == lengths[:-1]).all()
+        if not joined:
+            return None
+    end = int(offsets[-1]) + int(lengths[-1])
+    return start if start and counts[-1] >= lengths[-1] and end <= size else None
 
 
 def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Chain) -> Layout:
@@ -103,9 +108,8 @@ def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Cha
     first = pages[0]
     down, across = -(-first.height // first.chunk_height), -(-first.width // first.chunk_width)
     plain = is_plain(first)
-    columns = [_columns(page, source.size or 0, plain) for page in pages]
-    offsets = np.concatenate([c[0] for c in columns])
-    lengths = np.concatenate([c[1] for c in columns])
+    wanted = plain_lengths(first) if plain else None
+    offsets, lengths = _columns(pages, source.size or 0, wanted)
     missing = (offsets == 0) | (lengths == 0)
     outside = int(((offsets + lengths > np.uint64(source.size or 0)) & ~missing).sum())  # _columns bounds both
     inner = _grid(first, down, across)
@@ -135,22 +139,21 @@ def _grid(page: Page, down: int, across: int) -> Shape:
     return (page.samples, down, across) if page.planar else (down, across, 1)
 
 
-def _columns(page: Page, size: int, plain: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Offsets and lengths of a page's tiles or strips, cut at the end of the file."""
-    offsets, counts = page.offsets.copy(), page.counts.copy()
+def _columns(
+    pages: Sequence[Page], size: int, plain: NDArray[np.uint64] | None
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Offsets and lengths of all tiles or strips, cut at the end of the file; ``plain``: what one page's must be."""
+    offsets = np.concatenate([page.offsets for page in pages])
+    counts = np.concatenate([page.counts for page in pages])
     if (offsets > FARTHEST).any():
-        raise CorruptFile(page.ifd.offset, f"a tile or strip lies at byte {int(offsets.max())}")
+        raise CorruptFile(pages[0].ifd.offset, f"a tile or strip lies at byte {int(offsets.max())}")
     counts = np.minimum(counts, FARTHEST)
-    if plain:
-        wanted = plain_lengths(page)
-        short = (counts < wanted) & (counts != 0) & (offsets != 0)
-        if short.any():
-            raise CorruptFile(
-                int(offsets[short][0]),
-                f"{int(short.sum())} uncompressed tiles or strips are shorter than their samples",
-            )
-        counts = np.where(counts == 0, counts, wanted)
-    else:
+    if plain is None:
         room = np.where(offsets < np.uint64(size), np.uint64(size) - np.minimum(offsets, np.uint64(size)), counts)
-        counts = np.minimum(counts, room)
-    return offsets, counts
+        return offsets, np.minimum(counts, room)
+    wanted = np.tile(plain, len(pages))
+    short = (counts < wanted) & (counts != 0) & (offsets != 0)
+    if short.any():
+        why = f"{int(short.sum())} uncompressed tiles or strips are shorter than their samples"
+        raise CorruptFile(int(offsets[short][0]), why)
+    return offsets, np.where(counts == 0, counts, wanted)

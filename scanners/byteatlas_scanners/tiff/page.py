@@ -160,7 +160,7 @@ def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
     if tiled and chunk_bytes > LARGE_TILE and chunk_bytes > 4 * page.height * -(-width * samples * bits // 8):
         why = f"tiles of {chunk_width} x {chunk_height} pixels in an image of {width} x {height}"
         raise Unsupported(Reason.TOO_LARGE, why, ifd.name)
-    page = _with_counts(page, size)
+    page = replace(page, counts=_counts(page, ifd, page.offsets, size))
     return _whole_stream(page, seen, size) if page.compression == OLD_JPEG else page
 
 
@@ -180,6 +180,33 @@ def _whole_stream(page: Page, seen: Peek | None, size: int) -> Page:
         offsets=np.array([seen.start], np.uint64),
         counts=np.array([max(0, end - seen.start)], np.uint64),
     )
+
+
+GEOMETRY = frozenset((
+    Tag.NEW_SUBFILE_TYPE, Tag.SUBFILE_TYPE, Tag.IMAGE_WIDTH, Tag.IMAGE_LENGTH, Tag.IMAGE_DEPTH, Tag.TILE_DEPTH,
+    Tag.BITS_PER_SAMPLE, Tag.SAMPLE_FORMAT, Tag.SAMPLES_PER_PIXEL, Tag.PLANAR_CONFIGURATION, Tag.COMPRESSION,
+    Tag.PREDICTOR, Tag.PHOTOMETRIC, Tag.FILL_ORDER, Tag.EXTRA_SAMPLES, Tag.TILE_WIDTH, Tag.TILE_LENGTH,
+    Tag.ROWS_PER_STRIP, Tag.YCBCR_SUBSAMPLING, Tag.T4_OPTIONS, Tag.T6_OPTIONS, Tag.LERC_PARAMETERS, Tag.JPEG_TABLES,
+    Tag.COLOR_MAP, Tag.MODEL_PIXEL_SCALE, Tag.MODEL_TIEPOINT, Tag.MODEL_TRANSFORMATION, Tag.GEO_KEY_DIRECTORY,
+    Tag.GEO_DOUBLE_PARAMS, Tag.GEO_ASCII_PARAMS, Tag.GDAL_NODATA, Tag.GDAL_METADATA,
+))  # fmt: skip
+"""The tags that an image's presentation depends on, all but where its data lie."""
+
+
+def geometry(ifd: Ifd) -> tuple[object, ...]:
+    """What two directories must share to be pages of one stack: the raw values of `GEOMETRY`."""
+    found: list[object] = [ifd.order]
+    for tag, entry in ifd.fields.items():
+        if tag in GEOMETRY:
+            raw = entry.raw
+            found += (tag, entry.type, raw if type(raw) is bytes else None if raw is None else bytes(raw))
+    return tuple(found)
+
+
+def like(template: Page, ifd: Ifd, size: int) -> Page:
+    """The page of a directory that has the template's `geometry`. Raises `CorruptFile`."""
+    offsets = _offsets(ifd, template.tiled, len(template.offsets))
+    return replace(template, ifd=ifd, offsets=offsets, counts=_counts(template, ifd, offsets, size))
 
 
 def _uniform(ifd: Ifd, tag: Tag, samples: int) -> int:
@@ -235,18 +262,19 @@ def _offsets(ifd: Ifd, tiled: bool, total: int) -> NDArray[np.uint64]:
     return values[:total]
 
 
-def _with_counts(page: Page, size: int) -> Page:
-    """Sizes of all tiles or strips: as listed; computed where they are not listed or cannot be right."""
+def _counts(page: Page, ifd: Ifd, offsets: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Sizes of all tiles or strips: as listed; computed where they are not listed or cannot be right.
+
+    ``page`` gives the geometry only.
+    """
     tags = (Tag.TILE_BYTE_COUNTS, Tag.STRIP_BYTE_COUNTS)
-    counts = _numbers(page.ifd, *(tags if page.tiled else tags[::-1]))
-    total = len(page.offsets)
+    counts = _numbers(ifd, *(tags if page.tiled else tags[::-1]))
+    total = len(offsets)
     # A single strip with an offset but no size was written all the same; one of many tiles was not (GDAL, libtiff).
-    unsized = counts is not None and total == 1 and len(counts) > 0 and counts[0] == 0 and page.offsets[0] != 0
+    unsized = counts is not None and total == 1 and len(counts) > 0 and counts[0] == 0 and offsets[0] != 0
     if counts is None or len(counts) < total or unsized:
-        if page.compression == NONE:
-            return replace(page, counts=plain_lengths(page))
-        return replace(page, counts=_up_to_next(page.offsets, size))
-    return replace(page, counts=counts[:total])
+        return plain_lengths(page) if page.compression == NONE else _up_to_next(offsets, size)
+    return counts[:total]
 
 
 def plain_lengths(page: Page) -> NDArray[np.uint64]:

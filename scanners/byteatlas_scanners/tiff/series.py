@@ -16,12 +16,12 @@ from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
-from byteatlas_scanners.tiff.page import NONE, Page, to_page
+from byteatlas_scanners.tiff.page import NONE, OLD_JPEG, Page, geometry, like, to_page
 from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.samples import chain, is_plain, sample_type
 from byteatlas_scanners.tiff.tags import Tag
 
-GEO_TAGS = (
+SAME_PLACE = (
     Tag.MODEL_PIXEL_SCALE,
     Tag.MODEL_TIEPOINT,
     Tag.MODEL_TRANSFORMATION,
@@ -30,7 +30,9 @@ GEO_TAGS = (
     Tag.GEO_ASCII_PARAMS,
     Tag.GDAL_NODATA,
     Tag.GDAL_METADATA,
+    Tag.COLOR_MAP,
 )
+"""Tags that pages of one stack have in common, whatever else differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,50 @@ class Contents:
     refused: tuple[Refused, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A page that was interpreted already, by its geometry."""
+
+    page: Page
+    key: object
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Pages from directories; those of one geometry are interpreted once."""
+
+    size: int
+    peeks: Mapping[str, Peek]
+    known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
+    keys: dict[str, object] = field(default_factory=dict)
+    refused: list[Refused] = field(default_factory=list)
+
+    def page(self, ifd: Ifd) -> Page | None:
+        """A directory's page, or None with the reason noted."""
+        try:
+            return self._page(ifd)
+        except (CorruptFile, Unsupported) as error:
+            self.refused.append(Refused(ifd.name, error))
+            return None
+
+    def _page(self, ifd: Ifd) -> Page:
+        seen = self.peeks.get(ifd.name)
+        kind = (geometry(ifd), None if seen is None else seen.jfif)
+        known = self.known.get(kind)
+        if known is not None and known.page.compression != OLD_JPEG:
+            self.keys[ifd.name] = known.key
+            return like(known.page, ifd, self.size)
+        page = to_page(ifd, self.size, seen)
+        # What cannot be decoded must not spoil a stack: chains are made here, for the full and for the last chunk.
+        chains = tuple(repr(chain(page, rows)) for rows in sorted({page.chunk_height, page.edge_rows}))
+        grid = None if is_plain(page) else (page.tiled, page.chunk_height, page.chunk_width)
+        geo = tuple(page.ifd.bytes(tag) for tag in SAME_PLACE)
+        key = (page.shape, page.planar, sample_type(page).str, page.photometric, chains, grid, geo)
+        self.known[kind] = _Known(page, key)
+        self.keys[ifd.name] = key
+        return page
+
+
 @dataclass(slots=True)
 class _Draft:
     page: Page
@@ -82,28 +128,18 @@ class _Draft:
 
 def arrange(directories: Directories, size: int, peeks: Mapping[str, Peek]) -> Contents:
     """Sort all directories into images; ``peeks``: what was seen of their JPEG streams, by name."""
-    refused: list[Refused] = []
+    reader = _Reader(size, peeks)
     drafts: list[_Draft] = []
     for ifd in directories.ifds:
-        page = _page(ifd, size, refused, peeks)
+        page = reader.page(ifd)
         if page is None:
             continue
         _place(page, drafts)
-        _place_subs(ifd, drafts, size, refused, peeks)
+        if ifd.subs:
+            _place_subs(ifd, drafts, reader)
     if directories.broken is not None:
-        refused.append(Refused(f"page/{len(directories.ifds)}", directories.broken))
-    return Contents(tuple(_images(drafts, size)), tuple(refused))
-
-
-def _page(ifd: Ifd, size: int, refused: list[Refused], peeks: Mapping[str, Peek]) -> Page | None:
-    """A directory's page, or None with the reason noted."""
-    try:
-        page = to_page(ifd, size, peeks.get(ifd.name))
-        chain(page, page.chunk_height)  # what cannot be decoded must not spoil a stack
-        return page
-    except (CorruptFile, Unsupported) as error:
-        refused.append(Refused(ifd.name, error))
-        return None
+        reader.refused.append(Refused(f"page/{len(directories.ifds)}", directories.broken))
+    return Contents(tuple(_images(drafts, reader)), tuple(reader.refused))
 
 
 def _place(page: Page, drafts: list[_Draft]) -> None:
@@ -119,13 +155,13 @@ def _place(page: Page, drafts: list[_Draft]) -> None:
     drafts.append(_Draft(page))
 
 
-def _place_subs(ifd: Ifd, drafts: list[_Draft], size: int, refused: list[Refused], peeks: Mapping[str, Peek]) -> None:
+def _place_subs(ifd: Ifd, drafts: list[_Draft], reader: _Reader) -> None:
     owner = drafts[-1]
     for j, sub in enumerate(ifd.subs):
         if isinstance(sub, ByteatlasError):
-            refused.append(Refused(f"{ifd.name}/sub/{j}", sub))
+            reader.refused.append(Refused(f"{ifd.name}/sub/{j}", sub))
             continue
-        page = _page(sub, size, refused, peeks)
+        page = reader.page(sub)
         if page is None:
             continue
         if page.is_mask:
@@ -142,14 +178,14 @@ def _is_level(full: Page, page: Page) -> bool:
     return smaller and page.samples == full.samples and sample_type(page) == sample_type(full)
 
 
-def _images(drafts: Sequence[_Draft], size: int) -> Iterable[Image]:
-    described = _described(drafts, size)
+def _images(drafts: Sequence[_Draft], reader: _Reader) -> Iterable[Image]:
+    described = _described(drafts, reader)
     if described is not None:
         yield from described
         return
     groups: dict[object, list[_Draft]] = {}
     for draft in drafts:
-        groups.setdefault(_key(draft), []).append(draft)
+        groups.setdefault(_key(draft, reader), []).append(draft)
     for members in groups.values():
         yield from _stacked(members)
 
@@ -183,38 +219,28 @@ def _masks(draft: _Draft) -> dict[int, Page]:
     return found
 
 
-def page_key(page: Page) -> tuple[object, ...]:
-    """Everything but the data that two pages must share to be one array."""
-    chains: list[object] = []
-    for rows in {page.chunk_height, page.edge_rows}:
-        chains.append((rows, repr(chain(page, rows))))
-    grid = None if is_plain(page) else (page.tiled, page.chunk_height, page.chunk_width)
-    geo = tuple(page.ifd.bytes(tag) for tag in GEO_TAGS)
-    palette = page.ifd.bytes(Tag.COLOR_MAP)
-    return (page.shape, page.planar, sample_type(page).str, page.photometric, tuple(chains), grid, geo, palette)
-
-
-def _key(draft: _Draft) -> object:
+def _key(draft: _Draft, reader: _Reader) -> object:
+    """What images must share to be stacked; those with masks stay by themselves."""
     if draft.masks:
         return id(draft)
-    return (page_key(draft.page), tuple(page_key(p) for p in _by_size(draft.levels)))
+    return (reader.keys[draft.page.ifd.name], tuple(reader.keys[p.ifd.name] for p in _by_size(draft.levels)))
 
 
-def _described(drafts: Sequence[_Draft], size: int) -> list[Image] | None:
+def _described(drafts: Sequence[_Draft], reader: _Reader) -> list[Image] | None:
     """Images as OME-XML, ImageJ or tifffile describe them; None where they do not, or not truthfully."""
     if not drafts:
         return None
     text = drafts[0].page.ifd.text(Tag.IMAGE_DESCRIPTION) or ""
     if text.rstrip().endswith("OME>") and "<OME" in text[:4096]:
-        return _ome(text, drafts)
+        return _ome(text, drafts, reader)
     axes = imagej_axes(text) or shaped_axes(text, drafts[0].page.shape)
     if axes is None or any(d.masks or d.levels for d in drafts[1:]):
         return None
     count = math.prod(axes.lengths)
     if count > 1 and len(drafts) == 1 and not drafts[0].levels:
-        pages = _implied(drafts[0].page, count, size)
+        pages = _implied(drafts[0].page, count, reader.size)
         return None if pages is None else [Image((Stack(pages, axes),))]
-    if len(drafts) != count or len({_key(d) for d in drafts}) != 1 or drafts[0].levels:
+    if len(drafts) != count or len({_key(d, reader) for d in drafts}) != 1 or drafts[0].levels:
         return None
     return [Image((Stack(tuple(d.page for d in drafts), axes),))]
 
@@ -242,7 +268,7 @@ def _at(page: Page, offsets: list[int], length: int) -> Page:
     return replace(page, offsets=at, counts=np.full(len(at), length, np.uint64))
 
 
-def _ome(text: str, drafts: Sequence[_Draft]) -> list[Image] | None:
+def _ome(text: str, drafts: Sequence[_Draft], reader: _Reader) -> list[Image] | None:
     """One image for each OME Image whose planes are all in this file and alike; None when any is not."""
     pages = {d.page.ifd.name: d for d in drafts}
     found: list[Image] = []
@@ -252,7 +278,7 @@ def _ome(text: str, drafts: Sequence[_Draft]) -> list[Image] | None:
         if not names or any(n not in pages for n in names) or used & set(names) or len(set(names)) != len(names):
             return None
         members = [pages[n] for n in names]
-        if len({_key(m) for m in members}) != 1:
+        if len({_key(m, reader) for m in members}) != 1:
             return None
         used |= set(names)
         axes = image.axes
