@@ -203,7 +203,8 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
     total = len(raw) // step
     entries: NDArray[Any] = np.ndarray((total, rank + 1), "<u8", raw, 8, (step, 8))
     ends = np.array(list(accumulate(numbers)))
-    if not _all_less(entries[ends - 1], np.frombuffer(tails, "<u8").reshape(count, rank + 1)):
+    last = np.frombuffer(tails, "<u8").reshape(count, rank + 1)
+    if not _all_less(entries[ends - 1], last) or np.count_nonzero(last % np.array((*space.chunk, 1), np.uint64)):
         raise CorruptFile(form.base + places[0], "a B-tree node whose last key is not behind its entries")
     scaled, odd = np.divmod(entries, np.array((*space.chunk, 1 << 62), np.uint64))
     if np.count_nonzero(odd):
@@ -222,7 +223,7 @@ def _few(form: Form, space: Space, data: bytes, count: int, level: int, place: i
     keys = [key(data, at + i * step) for i in range(count + 1)]
     width, child_at = form.offsets, at + 16 + 8 * rank
     child = [int.from_bytes(data[i : i + width], "little") for i in range(child_at, child_at + count * step, step)]
-    if keys[-1][2:] <= keys[-2][2:]:
+    if keys[-1][2:] <= keys[-2][2:] or any([n % c for n, c in zip(keys[-1][2:], space.chunk, strict=False)]):  # noqa: C419
         raise CorruptFile(form.base + place, "a B-tree node whose last key is not behind its entries")
     chunk, grid = space.chunk, space.grid
     scaled: list[list[int]] = []

@@ -163,7 +163,7 @@ def _contiguous(
     assert isinstance(place, Contiguous)
     size = what.type.size
     need = math.prod(shape) * size
-    if place.address is not None and place.address + (place.size or 0) > form.size:
+    if place.address is not None and (not need or place.address + (place.size or 0) > form.size):
         raise CorruptFile(form.base + place.address, f"{place.size} bytes of data are not there")
     if place.address is None or not need:
         chunk = _whole(shape)

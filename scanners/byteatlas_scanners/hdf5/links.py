@@ -73,12 +73,11 @@ def is_group(header: Header) -> bool:
 
 def read_links(form: Form, header: Header) -> Parse[list[Link]]:
     """All links of a group, in creation order where it was tracked, else by name. Raises `CorruptFile`."""
-    table = header.find(SYMBOL_TABLE)
-    if table is not None:
+    table, info = header.find(SYMBOL_TABLE), header.find(LINK_INFO)
+    if table is not None and info is None:
         cursor = Cursor(form, table.body)
         return (yield from _old_links(form, cursor.address(), cursor.address()))
     found = [parse_link(form, m.body) for m in header.all(LINK)]
-    info = header.find(LINK_INFO)
     if info is not None:
         found += yield from _dense_links(form, info.body)
     tracked = all(link.order >= 0 for link in found)

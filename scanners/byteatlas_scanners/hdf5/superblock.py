@@ -17,6 +17,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 BTREE_K, SHARED_TABLE, DRIVER_INFO, SPACE_INFO, CACHE_IMAGE = 0x13, 0x0F, 0x14, 0x17, 0x18
 
 _MARKED_FOR_WRITING = 0x01 | 0x04
+_KNOWN_FLAGS = 0x07
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,8 @@ def _old(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     form = _form(source, base, head[13], head[14])
     cursor = Cursor(form, head, 16)
     leaf_k, group_k = cursor.u16(), cursor.u16()
-    cursor.skip(4)  # file consistency flags: nothing is locked by them in these versions
+    if cursor.u32() & ~_KNOWN_FLAGS:  # nothing is locked by them in these versions
+        raise CorruptFile(base, "a superblock with unknown flags")
     chunk_k = cursor.u16() if version == 1 else 32
     if version == 1:
         cursor.skip(2)
@@ -113,7 +115,9 @@ def _old(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     if space is not None:
         raise CorruptFile(base, "a superblock with a field that these versions do not have")
     cursor.skip(form.lengths)  # offset of the root's name
-    root = cursor.address()
+    root, cache = cursor.address(), cursor.u32()
+    if cache > 1:
+        raise CorruptFile(base, "a root group of unknown kind")
     form = _ended(form, end, stored_base)
     form = replace(form, leaf_k=leaf_k, group_k=group_k, chunk_k=chunk_k)
     if driver is not None:
@@ -129,6 +133,8 @@ def _new(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     cursor = Cursor(form, head, 12)
     stored_base, extension, end, root = cursor.address(), cursor.address(), cursor.address(), cursor.address()
     verify(head[: cursor.at + 4], base, "the superblock")
+    if head[11] & ~_KNOWN_FLAGS:
+        raise CorruptFile(base + 11, "a superblock with unknown flags")
     if version == 3 and head[11] & _MARKED_FOR_WRITING:
         raise CorruptFile(base + 11, "the file is marked as open for writing (h5clear removes the mark)")
     _ended(form, end, stored_base)  # with persistent free space the file may go on behind its recorded end
