@@ -15,7 +15,7 @@ from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scan.reasons import Reason
 from byteatlas_scanners.hdf5.filters import DEFLATE, FLETCHER32, SHUFFLE, Filter
 
-LZF, BZIP2, ZSTD = 32000, 307, 32015
+LZF, BZIP2, ZSTD, LZ4 = 32000, 307, 32015, 32004
 
 
 def undo_filters(filters: Sequence[Filter], data: bytes, size: int) -> bytes:
@@ -85,6 +85,15 @@ def _zstd(item: Filter, data: bytes, most: int) -> bytes:
         raise CorruptFile(0, f"a Zstandard block: {error}") from error
 
 
+def _lz4(item: Filter, data: bytes, most: int) -> bytes:
+    if len(data) < 12 or int.from_bytes(data[:8], "big") > most:
+        raise CorruptFile(0, f"an LZ4 block of more than {most} bytes")
+    try:
+        return bytes(imagecodecs.lz4h5_decode(data))
+    except (imagecodecs.Lz4h5Error, ValueError) as error:
+        raise CorruptFile(0, f"an LZ4 block: {error}") from error
+
+
 _UNDO: Mapping[int, Callable[[Filter, bytes, int], bytes]] = {
     DEFLATE: _inflate,
     SHUFFLE: _unshuffle,
@@ -92,4 +101,5 @@ _UNDO: Mapping[int, Callable[[Filter, bytes, int], bytes]] = {
     LZF: _lzf,
     BZIP2: _bzip2,
     ZSTD: _zstd,
+    LZ4: _lz4,
 }
