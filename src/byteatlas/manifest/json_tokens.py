@@ -91,9 +91,9 @@ class Reader:
         self.view: NDArray[np.uint8] = np.empty(0, np.uint8)
         self._quotes: NDArray[np.int64] | None = None
 
-    def move(self, begin: int, length: int = WINDOW) -> None:
+    def move(self, begin: int, length: int | None = None) -> None:
         """Put the window at ``begin``."""
-        length = min(length, self.size - begin)
+        length = min(WINDOW if length is None else length, self.size - begin)
         found = self.source.read([ByteRange(begin, length)])[0] if length > 0 else b""
         self.base, self.data = begin, bytes(found)
         self.view = np.frombuffer(self.data, np.uint8)

@@ -1,0 +1,100 @@
+"""However a JSON map is spelled and wherever the windows of the scan end, it says the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.maps import URLS
+
+from byteatlas.manifest import json_read, json_tokens
+from byteatlas.manifest.model import Inline, Missing, Remote, VirtualGroup, reference_at
+from byteatlas.manifest.references import read_references
+from byteatlas.types import ByteRange
+
+COUNTS = (4, 12)
+ZARRAY = {
+    "zarr_format": 2,
+    "shape": list(COUNTS),
+    "chunks": [1, 1],
+    "dtype": "<i4",
+    "compressor": None,
+    "filters": None,
+    "order": "C",
+    "fill_value": 0,
+}
+VALUES = st.one_of(
+    st.tuples(URLS, st.integers(0, 2**40), st.integers(1, 2**31)).map(list),
+    st.tuples(URLS, st.integers(0, 2**40), st.integers(1, 2**31)).map(list),
+    st.tuples(URLS, st.integers(0, 2**40), st.integers(1, 2**31)).map(list),
+    st.tuples(URLS).map(list),
+    st.text(st.characters(codec="utf-8"), max_size=30).filter(lambda t: not t.startswith("base64:")),
+    st.sampled_from(['","x/0.0":["/wrong",0,1],"', '{"x/0.0":["/wrong",0,1]}', "\\", '\\"', ":[", "]},", "x" * 400]),
+)
+OBJECTS = st.sampled_from([{"a": 1}, {"x/0.1": ["/wrong", 0, 1], "b": {"c": ["d", {}]}}, {"y/.zarray": {"shape": []}}])
+
+
+@st.composite
+def maps(draw: st.DrawFn) -> tuple[bytes, dict[tuple[str, int, int], Any]]:
+    """A map's text, and what its chunks are."""
+    chunks: dict[tuple[str, int, int], Any] = {}
+    entries: list[tuple[str, Any]] = [(".zgroup", '{"zarr_format":2}'), ("stray", draw(VALUES)), ("odd", draw(OBJECTS))]
+    for name in ("x", "g/é y"):
+        entries.append((f"{name}/.zarray", draw(st.sampled_from([json.dumps(ZARRAY), ZARRAY]))))
+        entries.append(
+            (f"{name}/.zattrs", draw(st.sampled_from(['{"note": "\\"x/0.0\\":[1]"}', {"n": {"x/1.1": []}}])))
+        )
+        for place in draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11)), unique=True, max_size=40)):
+            chunks[name, *place] = value = draw(VALUES)
+            entries.append((f"{name}/{place[0]}.{place[1]}", value))
+    if draw(st.booleans()):
+        entries = draw(st.permutations(entries))
+    spelled = {
+        "separators": draw(st.sampled_from([(",", ":"), (", ", ": "), (",", ": "), (" , ", " : ")])),
+        "ensure_ascii": draw(st.booleans()),
+        "indent": draw(st.sampled_from([None, None, None, 0, 2])),
+    }
+    form = draw(st.sampled_from(["v0", "v1", "refs first"]))
+    refs = dict(entries)
+    whole = refs if form == "v0" else {"version": 1, "refs": refs} if form == "v1" else {"refs": refs, "version": 1}
+    text = json.dumps(whole, **spelled)
+    if draw(st.booleans()):
+        text = text.replace("/", "\\/")  # as ujson writes
+    return draw(st.sampled_from(["", " \n", "\ufeff"])).encode() + text.encode(), chunks
+
+
+def meaning(value: Any) -> Any:
+    match value:
+        case str():
+            return Inline(value.encode())
+        case [url]:
+            return Remote(url, None)
+        case [url, offset, length]:
+            return Remote(url, ByteRange(offset, length))
+
+
+@given(maps(), st.sampled_from([96, 300, 1000, 1 << 22]), st.data())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_any_spelling_says_the_same(made: tuple[bytes, Any], window: int, data: st.DataObject) -> None:
+    text, chunks = made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_tokens, "WINDOW", window)
+        patch.setattr(json_read, "FEW", 3)
+        node = read_references(text)
+        assert isinstance(node, VirtualGroup)
+        assert {path for path, _ in node.walk()} == {"x", "g", "g/é y"}
+        wanted = data.draw(st.lists(st.tuples(st.sampled_from(["x", "g/é y"]), st.integers(0, 47)), max_size=3))
+        for name, flat in wanted:  # found by searching the text
+            place = tuple(int(i) for i in np.unravel_index(flat, COUNTS))
+            found = reference_at(node[name].manifest, place)  # type: ignore[union-attr]
+            assert found == (meaning(chunks[name, *place]) if (name, *place) in chunks else Missing())
+        for name in ("x", "g/é y"):  # found by reading all of it
+            loaded = node[name].manifest.load()  # type: ignore[union-attr]
+            for flat in range(48):
+                place = tuple(int(i) for i in np.unravel_index(flat, COUNTS))
+                expected = meaning(chunks[name, *place]) if (name, *place) in chunks else Missing()
+                assert reference_at(loaded, place) == expected
