@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 import pytest
 from tests.differential.test_hdf5_values_types import maker
 from tests.hdf5_reading import read_array, same, scan_file
@@ -67,3 +68,22 @@ def test_damaged_chunks_never_pass_what_the_chunk_holds(filtered: Any, prefix: s
         if prefix != "zfp":  # its streams do not say where they end
             with pytest.raises(CorruptChunk):
                 read_array(array, data[: at + 2])
+
+
+def test_checksums_as_old_libraries_wrote_them_are_accepted(tmp_path: Path) -> None:
+    """HDF5 before 1.6.3 swapped the bytes of each half of a Fletcher-32 checksum; other damage is found."""
+    path = tmp_path / "old.h5"
+    values = np.arange(12, dtype="<i4")
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("x", data=values, chunks=(12,), fletcher32=True)
+        other = file.create_dataset("bad", data=values, chunks=(12,), fletcher32=True)
+        raw = data.id.read_direct_chunk((0,))[1]
+        a, b, c, d = raw[-4:]
+        data.id.write_direct_chunk((0,), raw[:-4] + bytes((b, a, d, c)))
+        other.id.write_direct_chunk((0,), raw[:-4] + bytes((c, d, a, b)))
+    group, content = scan_file(path)
+    with h5py.File(path) as file:
+        assert file["x"][()].tolist() == values.tolist()
+    assert read_array(group.arrays["x"], content).tolist() == values.tolist()
+    with pytest.raises(CorruptChunk):
+        read_array(group.arrays["bad"], content)

@@ -20,11 +20,12 @@ from byteatlas.types import JSON
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """Four bytes, little endian, before or after the data."""
+    """Four bytes, little endian, before or after the data; ``older``: another form of it that is accepted."""
 
     name: str
     compute: Callable[[Bytes], int]
     at_start: bool = False
+    older: Callable[[int], int] | None = None
 
     def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
         limit = spec.limit + 4
@@ -36,7 +37,8 @@ class Checksum:
             body, stored = (view[4:], view[:4]) if self.at_start else (view[:-4], view[-4:])
             if len(body) > spec.limit:
                 raise CorruptChunk(f"{self.name}: {len(body)} bytes where the chunk has {spec.limit}")
-            if self.compute(body) != int.from_bytes(stored, "little"):
+            found, noted = self.compute(body), int.from_bytes(stored, "little")
+            if noted != found and (self.older is None or noted != self.older(found)):
                 raise CorruptChunk(f"{self.name}: the checksum does not match")
             return body
 
@@ -85,7 +87,12 @@ def make_adler32(configuration: Mapping[str, JSON]) -> Checksum:
 
 def make_fletcher32(configuration: Mapping[str, JSON]) -> Checksum:
     """``numcodecs.fletcher32``."""
-    return Checksum("fletcher32", fletcher32)
+    return Checksum("fletcher32", fletcher32, older=_halves_swapped)
+
+
+def _halves_swapped(value: int) -> int:
+    """As HDF5 before 1.6.3 wrote it: the bytes of each half the wrong way round; the library accepts both."""
+    return (value & 0x00FF00FF) << 8 | (value & 0xFF00FF00) >> 8
 
 
 def make_jenkins(configuration: Mapping[str, JSON]) -> Checksum:
