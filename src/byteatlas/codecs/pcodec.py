@@ -19,6 +19,24 @@ from byteatlas.types import JSON
 TYPES = ("uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64")
 
 
+def check_count(head: bytes, count: int) -> None:
+    """Refuse a stream that announces more numbers than the chunk has.
+
+    The decoder allocates what the header announces and ends the whole process when that fails. The header of the
+    standalone format: ``pco!``, version, from version 3 on a number type, from version 2 on the count as a power (six
+    bits, less one) and that many bits.
+    """
+    if head[:4] != b"pco!" or len(head) < 5:
+        raise CorruptChunk("pcodec: not a standalone stream")
+    version = head[4]
+    if version < 2:
+        return
+    bits = int.from_bytes(head[6 if version >= 3 else 5 :], "little")
+    announced = bits >> 6 & ((1 << ((bits & 63) + 1)) - 1)
+    if announced > count:
+        raise CorruptChunk(f"pcodec: {announced} numbers announced where the chunk has {count}")
+
+
 @dataclass(frozen=True, slots=True)
 class Pcodec:
     level: int
@@ -33,6 +51,7 @@ class Pcodec:
             raise InvalidMetadata("", f"pcodec for data type {spec.data_type.name}")
 
         def decode(data: Bytes) -> NDArray[Any]:
+            check_count(bytes(data[:16]), count)
             try:
                 found = np.asarray(imagecodecs.pcodec_decode(bytes(data), (count,), dtype))
             except (imagecodecs.PcodecError, ValueError) as error:

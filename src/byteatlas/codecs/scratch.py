@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-KEPT = 3
+KEPT = 2
 LARGEST = 8 << 20
 """Bytes of the largest buffer that is kept."""
 
