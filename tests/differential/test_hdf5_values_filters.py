@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import imagecodecs
 import numpy as np
 import pytest
 from tests.differential.test_hdf5_values_types import maker
@@ -87,3 +88,33 @@ def test_checksums_as_old_libraries_wrote_them_are_accepted(tmp_path: Path) -> N
     assert read_array(group.arrays["x"], content).tolist() == values.tolist()
     with pytest.raises(CorruptChunk):
         read_array(group.arrays["bad"], content)
+
+
+def _direct(file: h5py.File, name: str, values: Any, number: int, options: tuple[int, ...], chunk: bytes) -> None:
+    """A dataset of one chunk under a filter that no plugin at hand writes."""
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk(values.shape)
+    plist.set_filter(number, h5py.h5z.FLAG_OPTIONAL, options)
+    space = h5py.h5s.create_simple(values.shape)
+    dataset = h5py.h5d.create(file.id, name.encode(), h5py.h5t.py_create(values.dtype), space, plist)
+    dataset.write_direct_chunk((0,) * values.ndim, chunk, 0)
+
+
+def test_filters_without_a_plugin(tmp_path: Path) -> None:
+    path = tmp_path / "direct.h5"
+    gray = (np.add.outer(np.arange(16), np.arange(24)) * 5).astype("u1")
+    color = np.stack([gray, 255 - gray, gray // 2], -1)
+    floats = np.linspace(0, 1, 20, dtype="f4")
+    with h5py.File(path, "w") as file:
+        _direct(file, "gray", gray, 32019, (90, 24, 16, 0), bytes(imagecodecs.jpeg_encode(gray, level=90)))
+        _direct(file, "color", color, 32019, (90, 24, 16, 1), bytes(imagecodecs.jpeg_encode(color, level=90)))
+        _direct(file, "groomed", floats, 32022, (3, 4), floats.tobytes())
+        _direct(file, "rounded", floats, 32023, (3, 4), floats.tobytes())
+        _direct(file, "unknown", floats, 32017, (), floats.tobytes())
+    group, data = scan_file(path)
+    assert [(i.path, i.reason) for i in group.report if i.status == "refused"] == [("unknown", "filter")]
+    for name, image in (("gray", gray), ("color", color)):
+        want = imagecodecs.jpeg_decode(imagecodecs.jpeg_encode(image, level=90))
+        assert read_array(group.arrays[name], data).tolist() == want.tolist()
+    assert read_array(group.arrays["groomed"], data).tolist() == floats.tolist()
+    assert read_array(group.arrays["rounded"], data).tolist() == floats.tolist()
