@@ -3,8 +3,8 @@
 Format specification VII.E "Virtual dataset storage". A mapping puts a selection of a source dataset onto a selection of
 the virtual one. Both are cut into boxes; along each axis the boxes' borders and the borders of the sources' chunks
 together make a grid whose cells each lie in one chunk of one source. A cell that begins where its chunk begins refers
-to that chunk; any other one must be a run of bytes of uncompressed data. What is mapped to nothing, or to a source that
-does not exist, is missing.
+to that chunk; any other one refers to a run of bytes of uncompressed data, or is cropped from its chunk. What is mapped
+to nothing, or to a source that does not exist, is missing.
 """
 
 from __future__ import annotations
@@ -259,8 +259,23 @@ def _pair(source: VirtualArray, into: Runs, outof: Runs) -> list[Box]:
         axes: list[int | None] = [None] * len(sizes)
         for a, b in zip(wide, other, strict=True):
             axes[a] = b
+        _match_thin_axes(axes, len(lengths))
         found += _boxes(source, target, origin, tuple(axes))
     return found
+
+
+def _match_thin_axes(axes: list[int | None], rank: int) -> None:
+    """Give the axes of one element a counterpart in the source, too, where their order allows it."""
+    free = [b for b in range(rank) if b not in axes]
+    for axis, there in enumerate(axes):
+        if there is not None:
+            continue
+        low = max([b for b in axes[:axis] if b is not None], default=-1)
+        high = min([b for b in axes[axis:] if b is not None], default=rank)
+        between = [b for b in free if low < b < high]
+        if between:
+            axes[axis] = between[0]
+            free.remove(between[0])
 
 
 def _boxes(
@@ -424,6 +439,7 @@ def _paint(canvas: _Canvas, box: Box, itemsize: int) -> None:
     sizes = [np.diff(canvas.edges[axis])[cells[axis]] for axis in range(rank)]
     where = np.zeros(counts, np.int64)  # the cell, as an index in the manifest
     number = np.zeros(counts, np.int64)  # the source's chunk, likewise
+    origins = np.zeros((*counts, rank), np.int64)  # where the cell begins in that chunk
     inside = np.zeros(counts, np.int64)  # elements before the cell in that chunk
     grid = source.manifest.grid_shape
     back = {b: a for a, b in enumerate(box.axes) if b is not None}
@@ -437,13 +453,14 @@ def _paint(canvas: _Canvas, box: Box, itemsize: int) -> None:
         else:
             begins = canvas.edges[on][cells[on]] - box.at[on] + box.origin[there]
             position = _along(begins, on, rank)
+            origins[..., on] = position % step
         number += position // step * math.prod(grid[there + 1 :])
         inside += position % step * math.prod(chunk[there + 1 :])
     flat, chunks, before = where.reshape(-1), number.reshape(-1), inside.reshape(-1)
     if bool((canvas.source[flat] != MISSING).any()):
         raise Unsupported(Reason.VIRTUAL_DATASET, "pieces that overlap")
     shapes = np.stack([np.broadcast_to(_along(sizes[a], a, rank), counts).reshape(-1) for a in range(rank)], axis=1)
-    _refer(canvas, box, itemsize, flat, chunks, before, shapes)
+    _refer(canvas, box, itemsize, _Cells(flat, chunks, before, shapes, origins.reshape(-1, rank)))
 
 
 def _along(values: NDArray[np.int64], axis: int, rank: int) -> NDArray[np.int64]:
@@ -455,51 +472,73 @@ def _cells(edges: NDArray[np.int64], begin: int, size: int) -> NDArray[np.int64]
     return np.arange(first, last, dtype=np.int64)
 
 
-def _refer(
-    canvas: _Canvas,
-    box: Box,
-    itemsize: int,
-    flat: NDArray[np.int64],
-    chunks: NDArray[np.int64],
-    before: NDArray[np.int64],
-    shapes: NDArray[np.int64],
-) -> None:
-    source, chunk = box.source, _chunk(box)
-    rows = source.manifest.rows(chunks)
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of one box, one row each.
+
+    Attributes:
+        flat: index in the virtual dataset's manifest.
+        chunk: index of the source's chunk in the source's manifest.
+        before: elements of that chunk before the cell.
+        shape, origin: the cell's shape, and where it begins in its chunk, along the virtual dataset's axes.
+    """
+
+    flat: NDArray[np.int64]
+    chunk: NDArray[np.int64]
+    before: NDArray[np.int64]
+    shape: NDArray[np.int64]
+    origin: NDArray[np.int64]
+
+
+def _refer(canvas: _Canvas, box: Box, itemsize: int, cells: _Cells) -> None:
+    source, chunk, flat = box.source, _chunk(box), cells.flat
+    rows = source.manifest.rows(cells.chunk)
     missing = rows.source == MISSING
     if missing.any() and not _same(source.meta.fill_value, canvas.fill):
         raise Unsupported(Reason.VIRTUAL_DATASET, "a source with missing chunks and a fill value")
     mapped = set(box.axes)
     whole = tuple([1 if b is None else chunk[b] for b in box.axes])
     thin = all(step == 1 for there, step in enumerate(chunk) if there not in mapped)
-    at_corner = (before == 0) if thin else np.zeros(len(flat), np.bool_)
-    loose = ~at_corner & ~missing
-    if loose.any():
-        if not _raw(source):
-            raise Unsupported(Reason.VIRTUAL_DATASET, "pieces that do not align with their sources' chunks")
-        if not _contiguous(box, chunk, shapes[loose]):
-            raise Unsupported(Reason.VIRTUAL_DATASET, "pieces that are no runs of bytes in their sources")
+    corner = (cells.before == 0) if thin else np.zeros(len(flat), np.bool_)
+    runs = ~corner & ~missing
+    if not _raw(source) or not _contiguous(box, chunk, cells.shape[runs]):
+        runs[:] = False
+    cut = ~corner & ~missing & ~runs
+    if cut.any() and not thin:
+        raise Unsupported(Reason.VIRTUAL_DATASET, "pieces of sources with more dimensions, across their chunks")
     lookup = np.array([canvas.sources.setdefault(s, len(canvas.sources)) for s in source.manifest.sources], np.int32)
-    remote = rows.source >= 0
-    mapped_source = rows.source.copy()
-    mapped_source[remote] = lookup[rows.source[remote]]
+    where, offset, length = rows.source.copy(), rows.offset.copy(), rows.length.copy()
+    where[rows.source >= 0] = lookup[rows.source[rows.source >= 0]]
+    offset[runs] += (cells.before[runs] * itemsize).astype(np.uint64)
+    length[runs] = (cells.shape[runs].prod(axis=1) * itemsize).astype(np.uint64)
+    canvas.source[flat], canvas.offset[flat], canvas.length[flat] = where, offset, length
     kinds = np.zeros(len(flat), np.int64) if rows.encoding is None else rows.encoding.astype(np.int64)
-    offset, length = rows.offset.copy(), rows.length.copy()
-    count = shapes[loose].prod(axis=1)
-    offset[loose] += (before[loose] * itemsize).astype(np.uint64)
-    length[loose] = (count * itemsize).astype(np.uint64)
-    canvas.source[flat], canvas.offset[flat], canvas.length[flat] = mapped_source, offset, length
     for kind in np.unique(kinds).tolist():
-        codecs = source.meta.encodings[kind].codecs
-        canvas.encoding[flat[at_corner & (kinds == kind)]] = _encoding(canvas, codecs, whole)
-        for shape in {tuple(s) for s in shapes[loose & (kinds == kind)].tolist()}:
-            here = loose & (kinds == kind) & (shapes == np.array(shape)).all(axis=1)
-            canvas.encoding[flat[here]] = _encoding(canvas, codecs, shape)
+        codecs, here = source.meta.encodings[kind].codecs, kinds == kind
+        canvas.encoding[flat[corner & here]] = _encoding(canvas, codecs, whole)
+        for shape, which in _groups(cells.shape, runs & here):
+            canvas.encoding[flat[which]] = _encoding(canvas, codecs, shape)
+        for both, which in _groups(np.concatenate([cells.shape, cells.origin], axis=1), cut & here):
+            shape, origin = both[: len(whole)], both[len(whole) :]
+            crop = CodecSpec("byteatlas.crop", {"origin": list(origin), "shape": list(whole)})
+            canvas.encoding[flat[which]] = _encoding(canvas, (crop, *codecs), shape)
     for i in np.flatnonzero(rows.source == INLINE).tolist():
-        data = source.manifest.inline(int(chunks[i]))
-        if loose[i]:
-            data = data[int(before[i]) * itemsize :][: int(shapes[i].prod()) * itemsize]
+        data = source.manifest.inline(int(cells.chunk[i]))
+        if runs[i]:
+            data = data[int(cells.before[i]) * itemsize :][: int(cells.shape[i].prod()) * itemsize]
         canvas.inlined[int(flat[i])] = data
+
+
+def _groups(
+    columns: NDArray[np.int64], chosen: NDArray[np.bool_]
+) -> Iterable[tuple[tuple[int, ...], NDArray[np.int64]]]:
+    """The different rows among the chosen ones, each with the places where it stands."""
+    places = np.flatnonzero(chosen)
+    if not len(places):
+        return
+    found, inverse = np.unique(columns[places], axis=0, return_inverse=True)
+    for number, row in enumerate(found.tolist()):
+        yield tuple(row), places[inverse.reshape(-1) == number]
 
 
 def _same(left: Any, right: Any) -> bool:
