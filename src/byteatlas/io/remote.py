@@ -11,18 +11,32 @@ from byteatlas.types import JSON, Buffer, ByteRange
 
 EXTRAS: Mapping[str, str] = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 _TRANSIENT = ("timeout", "timed out", "429", "500", "502", "503", "504", "reset", "disconnected", "temporarily")
+_THEIRS: Mapping[str, str] = {
+    "aiohttp": "ClientError",
+    "botocore.exceptions": "BotoCoreError",
+    "google.auth.exceptions": "GoogleAuthError",
+}
+_DENIED = ("credential", "access denied", "accessdenied", "forbidden", "unauthorized", "401", "403")
 
 
 def backend_errors() -> tuple[type[BaseException], ...]:
-    """What fsspec's back ends raise. aiohttp's errors are not OSErrors; they can only occur once it is imported."""
+    """What fsspec's back ends raise. Some errors of theirs are no OSErrors; they can only occur once imported."""
     known: tuple[type[BaseException], ...] = (OSError, ValueError, RuntimeError, TimeoutError, KeyError)
-    aiohttp = sys.modules.get("aiohttp")
-    return (*known, aiohttp.ClientError) if aiohttp is not None else known
+    found = [
+        getattr(sys.modules[module], name)
+        for module, name in _THEIRS.items()
+        if module in sys.modules and hasattr(sys.modules[module], name)
+    ]
+    return (*known, *found)
 
 
 def failure(url: str, error: BaseException, where: ByteRange | None = None) -> FetchFailed:
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     lowered = text.lower()
+    if isinstance(error, PermissionError) or any(word in lowered for word in _DENIED):
+        protocol, mark, rest = url.rpartition("::")[2].partition("://")
+        prefix = f"{protocol}{mark}{rest.partition('/')[0]}/"
+        text += f"; {prefix} may need credentials: storage_options={{{prefix!r}: {{...}}}}"
     return FetchFailed(url, text, where, transient=any(word in lowered for word in _TRANSIENT))
 
 
