@@ -97,7 +97,7 @@ def test_virtual_datasets(make: Make) -> None:
     assert stacked.meta.grid.chunk_shape == (1, 3, 5)
     assert len(stacked.meta.encodings) == 1
     first = {e.codecs[0].name for e in virtual.arrays["columns_chunks"].meta.encodings}
-    assert first == {"byteatlas.crop"}  # columns 2 to 4 are inside of the sources' compressed chunks
+    assert "byteatlas.crop" in first  # columns 2 to 4 are inside of the sources' compressed chunks
     assert [Path(s.url).name for s in stacked.manifest.sources] == [f"piece_{n}.h5" for n in range(3)]
 
 
