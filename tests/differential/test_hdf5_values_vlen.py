@@ -82,8 +82,9 @@ def test_sequences_that_are_refused(tmp_path: Path) -> None:
     with h5py.File(path, "w") as file:
         file.create_dataset("swapped", (2,), dtype=h5py.vlen_dtype(">i4"))
         file.create_dataset("record", (2,), dtype=record)
+        file.create_dataset("opaque", (2,), dtype=h5py.vlen_dtype("V3"))
     group, _ = scan_file(path)
-    assert refused(group) == {"swapped": "datatype", "record": "datatype"}
+    assert refused(group) == {"swapped": "datatype", "record": "datatype", "opaque": "datatype"}
 
 
 def test_damaged_heaps_refuse_the_dataset_alone(tmp_path: Path) -> None:

@@ -120,13 +120,24 @@ def _check(dt: Datatype) -> None:
         case Kind.VLEN if dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
             # The HDF5 library gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
             raise Unsupported(Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently")
-        case Kind.VLEN | Kind.VLEN_STRING | Kind.REFERENCE:
+        case Kind.VLEN if dt.base is not None:
+            _check_listed(dt.base)
+        case Kind.VLEN_STRING | Kind.REFERENCE:
             return
         case Kind.COMPOUND:
             for member in dt.members:
                 _check_member(member.type)
         case _:
             layout(dt)
+
+
+def _check_listed(dt: Datatype) -> None:
+    """Refuse elements of sequences that JSON cannot hold without a change of kind."""
+    if dt.kind in (Kind.OPAQUE, Kind.TIME):
+        raise Unsupported(Reason.DATATYPE, "sequences of opaque data or of times")
+    for inner in (dt.base, *(m.type for m in dt.members)):
+        if inner is not None:
+            _check_listed(inner)
 
 
 def _check_member(dt: Datatype) -> None:
