@@ -20,7 +20,7 @@ from byteatlas.meta.model import CodecSpec, DataType, Encoding
 from byteatlas.meta.parts import codecs_of
 
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
-SHARD = {
+SHARD: dict[str, Any] = {
     "name": "sharding_indexed",
     "configuration": {"chunk_shape": [2, 3], "codecs": [LITTLE, "gzip"], "index_codecs": [LITTLE, "crc32c"]},
 }
@@ -97,7 +97,7 @@ def example(kind: DataType) -> np.ndarray[Any, Any]:
         for i in np.ndindex(4, 6):
             out[i] = [1, 2]
         return out
-    if kind.numpy == object:
+    if kind.numpy.hasobject:
         return values.astype(object)
     return (values % 2).astype(kind.numpy)
 
