@@ -1,5 +1,6 @@
-"""``python -m tests.bench [JOB...] [--dir DIR] [mib=1024 chunks=100000 rounds=3]``: ratios to the peers, in one run.
+"""``python -m tests.bench [JOB...] [--dir DIR] [--write FILE] [mib=1024 chunks=100000 rounds=3]``: ratios to the peers.
 
+``--write`` puts the tables of the jobs that were run into a Markdown file, in place of older ones of the same jobs.
 Every module of this package with a function ``run(folder, scale) -> list[Row]`` is a job.
 """
 
@@ -12,21 +13,28 @@ import tempfile
 from pathlib import Path
 
 import tests.bench
-from tests.bench.report import show
+from tests.bench.report import show, write_markdown
 
 
 def main(arguments: list[str]) -> None:
+    options = {name: _option(arguments, name) for name in ("--dir", "--write")}
     scale = {k: int(v) for k, _, v in (a.partition("=") for a in arguments if "=" in a and not a.startswith("-"))}
-    folder = Path(arguments[arguments.index("--dir") + 1]) if "--dir" in arguments else Path(tempfile.mkdtemp())
+    folder = Path(options["--dir"] or tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
-    skip = {"--dir", str(folder), arguments[arguments.index("--dir") + 1]} if "--dir" in arguments else set()
-    wanted = [a for a in arguments if "=" not in a and a not in skip]
+    wanted = [a for a in arguments if "=" not in a and not a.startswith("-") and a not in options.values()]
     for info in pkgutil.iter_modules(tests.bench.__path__):
         if info.name.startswith("_") or (wanted and info.name not in wanted):
             continue
         module = importlib.import_module(f"tests.bench.{info.name}")
         if hasattr(module, "run"):
-            print(show(module.run(folder, scale)), flush=True)
+            rows = module.run(folder, scale)
+            print(show(rows), flush=True)
+            if options["--write"]:
+                write_markdown(Path(options["--write"]), info.name, rows)
+
+
+def _option(arguments: list[str], name: str) -> str | None:
+    return arguments[arguments.index(name) + 1] if name in arguments else None
 
 
 if __name__ == "__main__":

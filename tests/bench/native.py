@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.bench.reading import field
+from tests.bench.report import Row, interleaved
 
 from byteatlas.array import Array, open_store
 from byteatlas.array.create import array_meta
@@ -16,8 +18,6 @@ from byteatlas.array.write import create_array
 from byteatlas.codecs import build_pipeline
 from byteatlas.meta.model import CodecSpec
 from byteatlas.store.directory import DirectoryStore
-from tests.bench.reading import field
-from tests.bench.report import Row, interleaved
 
 CODECS: Mapping[str, tuple[CodecSpec, ...]] = {
     "none": (),

@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +166,10 @@ def tiny(folder: Path, count: int, rounds: int) -> list[Row]:
         assert isinstance(ours, Array)
         store = native_store(folder, f"tiny_{name}{count}", node)
         native = ba.open(str(store))
+        assert isinstance(native, Array)
         timed: dict[str, Timed] = {
-            "byteatlas": partial(ours.__getitem__, ...),
-            "byteatlas, native store": partial(native.__getitem__, ...),
+            "byteatlas": ours.read,
+            "byteatlas, native store": native.read,
         }
         timed.update(_h5py_reader(path, np.empty(count * 64, "i4")))
         timed.update(_tensorstore(store, name))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,8 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
         for name, selection in JOBS.items():
             counts: dict[str, int] = {}
             timed = {
-                "byteatlas": _counted("byteatlas", lambda s=selection: ours[s], web, counts),
-                "zarr-python, fsspec references": _counted("zarr", lambda s=selection: theirs[s], web, counts),
+                "byteatlas": _counted("byteatlas", partial(getitem, ours, selection), web, counts),
+                "zarr-python, fsspec references": _counted("zarr", partial(getitem, theirs, selection), web, counts),
             }
             np.testing.assert_array_equal(timed["byteatlas"](), timed["zarr-python, fsspec references"]())
             found = interleaved(name, timed, scale.get("rounds", 3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -58,3 +59,21 @@ def show(rows: Sequence[Row]) -> str:
         busy = f"{row.cpu:9.4f} cpu s" if row.cpu else ""
         lines.append(f"  {row.who:34} {row.seconds:9.4f} s {row.ratio:7.2f} x {busy} {rate} {each}")
     return "\n".join(lines)
+
+
+def write_markdown(page: Path, job: str, rows: Sequence[Row]) -> None:
+    """Put a job's tables between its marks in a page, or at the end of the page when it has none yet."""
+    begin, end = f"<!-- {job} -->", f"<!-- end of {job} -->"
+    lines, title = [begin], ""
+    for row in rows:
+        if row.job != title:
+            title = row.job
+            lines += ["", f"**{title}**", "", "| | seconds | times ours |", "|---|---:|---:|"]
+        lines.append(f"| {row.who} | {row.seconds:.4g} | {row.ratio:.2f} |")
+    block = "\n".join([*lines, "", end])
+    text = page.read_text(encoding="utf-8") if page.exists() else "# Speed\n"
+    if begin in text and end in text:
+        text = text[: text.index(begin)] + block + text[text.index(end) + len(end) :]
+    else:
+        text = f"{text.rstrip()}\n\n{block}\n"
+    page.write_text(text, encoding="utf-8")

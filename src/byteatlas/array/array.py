@@ -140,7 +140,8 @@ class Array:
 
     def with_options(self, options: ReadOptions) -> Array:
         """The same array, read differently."""
-        return Array(self._meta, self._locator, self._path, options, self._registry)
+        strict = self._fault is None
+        return Array(self._meta, self._locator, self._path, options, self._registry, strict=strict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what it was made of: pipelines and open files are made anew."""

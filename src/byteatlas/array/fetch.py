@@ -282,7 +282,7 @@ def _fetch_remote(
     groups = _groups(whole, sources.at_once)
     total = blocks.total + len(groups)
     largest = int(blocks.length.max()) if blocks.total else 1 << 20
-    threads = max(4, min(options.concurrency, options.in_flight // max(largest, 1)))
+    threads = max(2, min(options.concurrency, options.in_flight // max(largest, 1)))
     decoding = slots(options.workers())
 
     def task(number: int, scratch: Scratch) -> None:
