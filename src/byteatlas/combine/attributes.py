@@ -30,7 +30,7 @@ def merged(documents: Sequence[Mapping[str, JSON]], policy: Attributes) -> tuple
     first = documents[0]
     kept = first
     for d in documents:
-        if d is not first and d != kept:
+        if d is not first and not kept.items() <= d.items():
             kept = {k: v for k, v in kept.items() if k in d and same_json(d[k], v)}
     differing = [] if kept is first else [k for k in first if k not in kept]
     for d in documents:

@@ -88,12 +88,25 @@ def follow_each_other(grid_shape: Shape, pieces: Sequence[Piece]) -> bool:
     return at == grid_shape[0]
 
 
-def concatenated_manifests(grid_shape: Shape, manifests: Sequence[ChunkManifest]) -> ChunkManifest:
+@dataclass(slots=True)
+class SourceMemo:
+    """The last merged table of manifests with one source each: the next variable of the same files has the same."""
+
+    firsts: list[SourceInfo] = field(default_factory=list)
+    sources: tuple[SourceInfo, ...] = ()
+    shift: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+
+def concatenated_manifests(
+    grid_shape: Shape, manifests: Sequence[ChunkManifest], memo: SourceMemo | None = None
+) -> ChunkManifest:
     """Manifests one after the other, encodings unchanged."""
-    return concatenated(grid_shape, manifests, ())
+    return concatenated(grid_shape, manifests, (), memo)
 
 
-def concatenated(grid_shape: Shape, manifests: Sequence[ChunkManifest], pieces: Sequence[Piece]) -> ChunkManifest:
+def concatenated(
+    grid_shape: Shape, manifests: Sequence[ChunkManifest], pieces: Sequence[Piece], memo: SourceMemo | None = None
+) -> ChunkManifest:
     """Manifests one after the other; ``pieces`` (none, or one for each) say what becomes of encodings."""
     total = math.prod(grid_shape)
     source, offset, length = np.empty(total, np.int32), np.empty(total, np.uint64), np.empty(total, np.uint64)
@@ -103,7 +116,7 @@ def concatenated(grid_shape: Shape, manifests: Sequence[ChunkManifest], pieces: 
         np.concatenate([m.length for m in manifests], out=length)
     counts = [len(m.source) for m in manifests]
     starts = [0, *accumulate(counts)]
-    table = renumber(source, manifests, starts)
+    sources = renumber(source, manifests, starts, memo)
     inlined: dict[int, bytes] = {}
     for m, start in zip(manifests, starts, strict=False):
         if m.inlined:
@@ -115,33 +128,42 @@ def concatenated(grid_shape: Shape, manifests: Sequence[ChunkManifest], pieces: 
             absent = np.flatnonzero(source[start:stop] == MISSING) + start
             source[absent], encoding[absent] = INLINE, piece.constant
             inlined.update(dict.fromkeys(absent.tolist(), CONSTANT_BYTES))
-    return ChunkManifest(grid_shape, tuple(table.sources), source, offset, length, encoding, inlined)
+    return ChunkManifest(grid_shape, sources, source, offset, length, encoding, inlined)
 
 
-def renumber(source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> SourceTable:
-    """Make the concatenated ``source`` columns point into one merged table, in place."""
-    table = SourceTable()
-    by_url, merged = table.by_url, table.sources
-    bases = []
-    for i, m in enumerate(manifests):
-        sources = m.sources
-        if len(sources) == 1 and sources[0].url not in by_url:
-            # The common case, a file that is new to the table, without further calls.
-            by_url[sources[0].url] = len(merged)
-            bases.append(len(merged))
-            merged.append(sources[0])
-            continue
-        places = table.add(sources)
-        bases.append(places if isinstance(places, int) else 0)
-        if not isinstance(places, int):
-            part = source[starts[i] : starts[i + 1]]
-            part[:] = np.where(part >= 0, np.asarray(places, np.int32)[np.maximum(part, 0)], part)
-    shift = np.asarray(bases, np.int32)
+def renumber(
+    source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int], memo: SourceMemo | None
+) -> tuple[SourceInfo, ...]:
+    """Make the concatenated ``source`` columns point into one merged table, in place; returns the table."""
+    firsts = [s[0] for m in manifests if len(s := m.sources) == 1]
+    single = len(firsts) == len(manifests)
+    if single and memo is not None and firsts == memo.firsts:
+        sources, shift = memo.sources, memo.shift
+    else:
+        table = SourceTable()
+        bases = list(map(table.place, firsts)) if single else merge_tables(table, source, manifests, starts)
+        sources, shift = tuple(table.sources), np.asarray(bases, np.int32)
+        if single and memo is not None:
+            memo.firsts, memo.sources, memo.shift = firsts, sources, shift
     counts = np.diff(np.asarray(starts))
     for lo, hi in batches(starts):
         rows = source[starts[lo] : starts[hi]]
         np.add(rows, np.repeat(shift[lo:hi], counts[lo:hi]), out=rows, where=rows >= 0)
-    return table
+    return sources
+
+
+def merge_tables(
+    table: SourceTable, source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int]
+) -> list[int]:
+    """What to add to each manifest's numbers; where adding does not do, the numbers are changed at once."""
+    bases = []
+    for i, m in enumerate(manifests):
+        places = table.add(m.sources)
+        bases.append(places if isinstance(places, int) else 0)
+        if not isinstance(places, int):
+            part = source[starts[i] : starts[i + 1]]
+            part[:] = np.where(part >= 0, np.asarray(places, np.int32)[np.maximum(part, 0)], part)
+    return bases
 
 
 def batches(starts: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -40,13 +40,14 @@ class Context:
     """Everything that the treatment of one variable may ask.
 
     Attributes:
+        columns: the arrays of each path in all inputs, where all have the same paths.
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
     """
 
     inputs: Sequence[Input]
-    members: Sequence[Mapping[str, VirtualArray]]
+    columns: Mapping[str, Sequence[VirtualArray]] | None
     names: Sequence[str]
     options: CombineOptions
     read: ReadArray
@@ -74,8 +75,18 @@ def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray)
         if d.coordinate.own_units and d.coordinate.time is not None
         for path in bounds_of(d.coordinate, inputs)
     }
+    return Context(
+        inputs, columns_of(inputs), names, options, read, tuple(dims), frozenset(helpers(inputs)), bounds
+    ), findings
+
+
+def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] | None:
+    """The arrays of each path in all inputs; None unless all inputs have the same paths in the same order."""
     members = [i.arrays for i in inputs]
-    return Context(inputs, members, names, options, read, tuple(dims), frozenset(helpers(inputs)), bounds), findings
+    order = list(members[0])
+    if list(map(list, members)).count(order) != len(members):
+        return None
+    return dict(zip(order, zip(*(m.values() for m in members), strict=True), strict=True))
 
 
 def dimension(

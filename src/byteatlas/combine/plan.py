@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from byteatlas.combine import attributes as attrs
-from byteatlas.combine.columns import assemble, concatenated_manifests
+from byteatlas.combine.columns import SourceMemo, assemble, concatenated_manifests
 from byteatlas.combine.context import Context, dimension_plan, establish
 from byteatlas.combine.inputs import flatten, unflatten
 from byteatlas.combine.model import CombineOptions, Finding, Input, Plan, ReadArray, VariablePlan
@@ -230,18 +230,19 @@ def build(prepared: Prepared) -> VirtualGroup:
     conflicts = prepared.conflicts
     if conflicts:
         raise Conflict([f.sentence() for f in conflicts])
-    arrays = {path: built(job) for path, job in prepared.jobs.items()}
+    memo = SourceMemo()
+    arrays = {path: built(job, memo) for path, job in prepared.jobs.items()}
     return unflatten(arrays, prepared.groups, prepared.root, None)
 
 
-def built(job: Job) -> VirtualArray:
+def built(job: Job, memo: SourceMemo) -> VirtualArray:
     match job:
         case Ready(array, _):
             return array
         case Run(meta, grid_shape, manifests):
             loaded = [m for m in manifests if isinstance(m, ChunkManifest)]
             if len(loaded) == len(manifests):
-                return VirtualArray(meta, concatenated_manifests(grid_shape, loaded))
+                return VirtualArray(meta, concatenated_manifests(grid_shape, loaded, memo))
             return VirtualArray(meta, SegmentedManifest(grid_shape, manifests))
         case Mosaic(meta, grid_shape, pieces, _):
             return VirtualArray(meta, assemble(grid_shape, pieces))

@@ -72,11 +72,12 @@ Outcome: TypeAlias = tuple[Job | None, list[Finding]]
 
 def treat(path: str, context: Context) -> Outcome:
     """Decide on one variable. No job: it is in conflict."""
-    found = [members.get(path) for members in context.members]
-    arrays = [a for a in found if a is not None]
-    have: Sequence[int] = range(len(found))
-    if len(arrays) < len(found):
-        have = [i for i, a in enumerate(found) if a is not None]
+    have: Sequence[int] = range(len(context.inputs))
+    if context.columns is not None and path in context.columns:
+        arrays = context.columns[path]
+    else:
+        have = [i for i, item in enumerate(context.inputs) if path in item.arrays]
+        arrays = [context.inputs[i].arrays[path] for i in have]
     for dim in context.dims:
         if dim.coordinate.path == path and dim.coordinate.values is not None:
             job = coordinate_job(dim, arrays, context)
