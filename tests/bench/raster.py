@@ -57,7 +57,7 @@ def tifffile_references(path: Path) -> str:
 
 
 def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
-    """Ratios to tifffile for one pyramid; netCDF-3 alone (its peers need the data too). ``tiles``, ``records``: sizes."""
+    """Ratios to tifffile for one pyramid; netCDF-3 alone (peers need the data too). ``tiles``, ``records``: sizes."""
     tiles, records = scale.get("tiles", 100_000), scale.get("records", 1_000_000)
     rounds = scale.get("rounds", 3)
     image, table, refs = folder / "cog.tif", folder / "records.nc", folder / "refs.json"
