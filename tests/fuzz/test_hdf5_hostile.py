@@ -131,3 +131,13 @@ def test_chunks_out_of_order_are_refused(tmp_path: Path) -> None:
     found = scan(bytes(data))
     assert found is not None
     assert [item.reason for item in found.report] == ["corrupt"]
+
+
+def test_many_empty_grids_together_are_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "grids.h5"
+    with h5py.File(path, "w") as file:
+        for number in range(40):
+            file.create_dataset(f"d{number}", shape=(1 << 20,), chunks=(1,), dtype="i1")
+    found = scan(path.read_bytes())
+    assert found is not None
+    assert {item.reason for item in found.report} == {None, "too-large"}

@@ -16,7 +16,7 @@ from byteatlas_scanners.hdf5.wire import Cursor, Form, verify
 SPECULATIVE = 1024
 """Bytes asked for at an object header before its size is known."""
 MOST_CONTINUATIONS = 4096
-MOST_BYTES = 64 << 20
+MOST_BYTES = 16 << 20
 
 NIL, DATASPACE, LINK_INFO, DATATYPE, FILL_OLD, FILL, LINK, EXTERNAL = range(8)
 LAYOUT, GROUP_INFO, PIPELINE, ATTRIBUTE = 0x08, 0x0A, 0x0B, 0x0C
@@ -96,6 +96,8 @@ def check_dates(form: Form, header: Header) -> None:
 
 def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:
     _, count, _, size = _V1_PREFIX(head, 0)
+    if size > MOST_BYTES:
+        raise CorruptFile(form.base + address, f"an object header of {size} bytes")
     if 16 + size > len(head):
         (head,) = yield (form.block(address, 16 + size),)
         head = bytes(head)
@@ -124,6 +126,8 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
             _unknown(form, kind, flags)
         out.append(Message(kind, flags, data[at : at + size]))  # null messages too: they count
         at += size
+    if at != end:
+        raise CorruptFile(form.base, "a gap at the end of an object header of version 1")
     return more
 
 
@@ -135,6 +139,8 @@ def _version2(form: Form, address: int, head: bytes) -> Parse[Header]:
     width = 1 << (flags & 3)
     size = int.from_bytes(head[at : at + width], "little")
     at += width
+    if size > MOST_BYTES:
+        raise CorruptFile(form.base + address, f"an object header of {size} bytes")
     if at + size + 4 > len(head):
         (head,) = yield (form.block(address, at + size + 4),)
         head = bytes(head)

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from byteatlas.errors import ByteatlasError, CorruptFile
+from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scan.contract import Parse, ScanOptions
+from byteatlas.scan.reasons import Reason
 from byteatlas_scanners.hdf5 import datatype
 from byteatlas_scanners.hdf5.attributes import Attribute, dense, read_attributes
 from byteatlas_scanners.hdf5.dataset import Description, Pieces, describe, locate
@@ -25,6 +26,8 @@ from byteatlas_scanners.hdf5.virtual import Mapping
 from byteatlas_scanners.hdf5.wire import MALFORMED, Form
 
 MOST_OBJECTS = 4_000_000
+MOST_ROWS = 1 << 25
+"""Chunks of all datasets together, unless the file is large: empty grids cost nothing in a file, but 20 bytes here."""
 
 
 @dataclass(slots=True)
@@ -72,6 +75,7 @@ class File:
         url: None for the file that is being scanned, else the URL under which others refer to it.
         objects: by address.
         mappings: of virtual datasets, by the datasets' addresses.
+        rows: chunks of all datasets read so far.
     """
 
     url: str | None
@@ -85,6 +89,7 @@ class File:
     objects: dict[int, Node | None] = field(default_factory=dict)
     mappings: dict[int, list[Mapping] | ByteatlasError] = field(default_factory=dict)
     pool: Pool = field(default_factory=Pool)
+    rows: int = 0
 
     def visit(self, address: int) -> None:
         """Read an object, unless that has been done or has begun."""
@@ -141,7 +146,11 @@ class File:
     def _locate(self, what: Description) -> Parse[Pieces | ByteatlasError]:
         """Where the bytes are, or why that is not known: then the attributes may still be of use."""
         try:
-            return (yield from locate(self.form, what, self.options, self.sources))
+            pieces = yield from locate(self.form, what, self.options, self.sources)
+            self.rows += pieces.manifest.nchunks
+            if self.rows > max(MOST_ROWS, self.form.size):
+                raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_ROWS} chunks in a file of {self.form.size} bytes")
+            return pieces
         except ByteatlasError as error:
             return error
         except MALFORMED as error:
