@@ -138,6 +138,18 @@ def test_defined_but_never_written_reads_zero() -> None:
     assert "nothing was ever written" in group.report[0].detail
 
 
+def test_small_variables_are_copied_into_the_map_when_asked() -> None:
+    data = everything(5)
+    group = scan_bytes(SCANNER, data, ScanOptions(inline_below=40))
+    statuses = {item.path: item.status for item in group.report}
+    assert statuses["t"] == statuses["scalar"] == "inlined"
+    assert statuses["fixed_f8"] == "virtual"
+    assert np.frombuffer(of(group, "scalar").manifest.inline(0), ">i4").tolist() == [7]
+    assert [of(group, "t").manifest.inline(i) for i in range(4)] == [
+        np.array(0.5 * i, ">f8").tobytes() for i in range(4)
+    ]
+
+
 def test_surplus_is_reported() -> None:
     group = scan_bytes(SCANNER, everything(1) + bytes(99))
     details = {item.path: item.detail for item in group.report}

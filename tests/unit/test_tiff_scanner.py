@@ -226,6 +226,16 @@ def test_tiles_beyond_the_end_fail_when_read(load: Any) -> None:
         load(cut)
 
 
+def test_small_images_are_copied_into_the_map_when_asked() -> None:
+    whole = FILES["packed12.tif"]()
+    group = scan_bytes(SCANNER, whole, ScanOptions(inline_below=1000))
+    assert group.report[0].status == "inlined"
+    cut = write(
+        [Raw(gray(32, 16, tile_width=16, tile_length=16), [bytes(256)] * 2, tiled=True)], directories_first=True
+    )
+    assert scan_bytes(SCANNER, cut[:-10], ScanOptions(inline_below=1000)).report[0].status == "virtual"
+
+
 def test_image_of_another_size_inside_a_tile_is_an_error(load: Any) -> None:
     big = tifffile_bytes(ramp((64, 64), "u1"), tile=(64, 64), compression="jpeg", metadata=None)
     with tifffile.TiffFile(io.BytesIO(big)) as tif:

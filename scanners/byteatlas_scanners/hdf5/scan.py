@@ -9,10 +9,10 @@ from typing import Any
 from byteatlas.errors import ByteatlasError, CorruptFile, NotFound
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scan.contract import Parse, ScanOptions, gather
+from byteatlas.scan.inline import inline_small
 from byteatlas.types import JSON
 from byteatlas_scanners.hdf5.dataset import Pieces
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
-from byteatlas_scanners.hdf5.inline import inline_small
 from byteatlas_scanners.hdf5.library import Library, library
 from byteatlas_scanners.hdf5.outside import place_external
 from byteatlas_scanners.hdf5.steps import all_of, elsewhere

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from byteatlas.meta.dtypes import from_numpy
-
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
+from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid
 from byteatlas.scan.contract import Parse, ScanOptions
+from byteatlas.scan.inline import inline_small
 from byteatlas.scan.reasons import Reason
 from byteatlas_scanners.netcdf3.header import Header, Variable, read_header
 from byteatlas_scanners.netcdf3.layout import data_end, lay_out, never_written
@@ -33,7 +33,10 @@ class NetCDF3Scanner:
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """One array a variable. Variables whose data are not wholly in the file are refused ("corrupt")."""
         header = yield from read_header(source.size or 0)
-        return to_group(header, source, options)
+        group = to_group(header, source, options)
+        if options.inline_below:
+            group = yield from inline_small(group, options.inline_below, source.url, source.size)
+        return group
 
 
 def to_group(header: Header, source: SourceInfo, options: ScanOptions) -> VirtualGroup:

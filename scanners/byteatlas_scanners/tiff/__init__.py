@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scan.contract import Parse, ScanOptions
+from byteatlas.scan.inline import inline_small
 from byteatlas_scanners.tiff.build import to_group
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.peek import peek
@@ -32,7 +33,10 @@ class TiffScanner:
         size = source.size or 0
         directories = yield from read_directories(size)
         peeks = yield from peek(directories, size)
-        return to_group(arrange(directories, size, peeks), source, options)
+        group = to_group(arrange(directories, size, peeks), source, options)
+        if options.inline_below:
+            group = yield from inline_small(group, options.inline_below, source.url, size)
+        return group
 
 
 SCANNER = TiffScanner()

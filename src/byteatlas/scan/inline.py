@@ -12,10 +12,11 @@ from byteatlas.scan.contract import Ask, Elsewhere, Parse
 from byteatlas.types import ByteRange
 
 
-def inline_small(group: VirtualGroup, limit: int, url: str) -> Parse[VirtualGroup]:
+def inline_small(group: VirtualGroup, limit: int, url: str, size: int | None = None) -> Parse[VirtualGroup]:
     """The group with the chunks of all arrays of at most ``limit`` stored bytes copied into their manifests.
 
-    ``url`` is the scanned file's own: ranges of other files are asked for by name.
+    ``url`` is the scanned file's own: ranges of other files are asked for by name. Arrays with chunks beyond ``size``
+    are left as they are: reading those must fail, not the scan.
     """
     small: dict[int, ChunkManifest] = {}
     asks: list[Ask] = []
@@ -24,7 +25,9 @@ def inline_small(group: VirtualGroup, limit: int, url: str) -> Parse[VirtualGrou
             continue
         manifest = node.manifest.load()
         stored = manifest.source >= 0
-        if stored.any() and int(manifest.length[stored].sum()) <= limit:
+        if not stored.any() or int(manifest.length[stored].sum()) > limit:
+            continue
+        if size is None or bool((manifest.offset[stored] + manifest.length[stored] <= np.uint64(size)).all()):
             small[id(node.manifest)] = manifest
             asks += _asks(manifest, url)
     if not small:
