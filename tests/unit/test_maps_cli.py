@@ -93,3 +93,11 @@ def test_stats(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["chunks"] == 2
     assert run(["stats", "a.json", "--array", "x", "--slice", "a"]) == 2
     assert run(["stats", "a.json", "--array", "nope"]) == 4
+
+
+def test_verify_sources(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify", "--sources", "a.json"]) == 0
+    assert "1 source, 1 as indexed or there" in capsys.readouterr().out
+    (here / "x.bin").unlink()
+    assert run(["verify", "--sources", "a.json", "--json"]) == 1
+    assert [s["state"] for s in json.loads(capsys.readouterr().out)] == ["unreachable"]

@@ -17,12 +17,14 @@ COLOURS = {"equal": "green", "refused": "yellow", "unchecked": "yellow"}
 @click.argument("target", metavar="X")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Compare N chunks of each array instead of all.")
 @click.option("--no-attributes", is_flag=True, help="Compare values only.")
+@click.option("--sources", is_flag=True, help="Only look whether the source files are there, and those indexed.")
 @storage_option
 @json_option
 def verify(
     target: str,
     sample: int | None,
     no_attributes: bool,
+    sources: bool,
     storage_options: Mapping[str, JSON] | None,
     as_json: bool,
 ) -> int:
@@ -35,7 +37,10 @@ def verify(
     Example:
       byteatlas verify data/ocean_2024-01.nc
       byteatlas verify all.parquet --sample 20
+      byteatlas verify all.parquet --sources
     """
+    if sources:
+        return _sources(target, storage_options, as_json)
     from byteatlas import api
     from byteatlas.verify import VerifyOptions
 
@@ -47,6 +52,25 @@ def verify(
     else:
         _table(report)
     return 0 if report.ok else 1
+
+
+def _sources(target: str, storage_options: Mapping[str, JSON] | None, as_json: bool) -> int:
+    from byteatlas import api
+    from byteatlas.io.local import local_path
+    from byteatlas.io.open import SourcePool
+    from byteatlas.io.policy import Policy
+    from byteatlas.manifest.ops_sources import check_sources
+
+    pool = SourcePool(storage_options, Policy(local=local_path(target) is not None))
+    states = list(check_sources(api.load(target, storage_options=storage_options), pool))
+    bad = [s for s in states if s.state not in ("same", "there")]
+    if as_json:
+        print_json([{"url": s.url, "state": s.state, "detail": s.detail} for s in states])
+    else:
+        for state in bad:
+            click.echo(f"{state.state}: {state.detail}")
+        click.echo(f"{target}: {count_text(len(states), 'source')}, {len(states) - len(bad)} as indexed or there")
+    return 1 if bad else 0
 
 
 def _table(report: VerifyReport) -> None:
