@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from byteatlas.combine.columns import Piece, new_axis
 from byteatlas.combine.context import Context, Dimension
 from byteatlas.combine.equal import same_inline, unequal
 from byteatlas.combine.inline import inline_array
+from byteatlas.combine.jobs import Mosaic, Outcome, Ready, Run
 from byteatlas.combine.layout import (
     Layout,
     Member,
@@ -30,44 +31,13 @@ from byteatlas.combine.model import Finding
 from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combine.reconcile import Merged, Question, reconcile, shape_conflicts
 from byteatlas.combine.refine import reclassified, refine, spelled_out
+from byteatlas.combine.rewrite import rewritten
 from byteatlas.combine.same import Class, classify
-from byteatlas.combine.values import nbytes, read_all
 from byteatlas.errors import Unsupported
-from byteatlas.manifest.model import MISSING, ChunkManifest, Manifest, VirtualArray, empty_manifest
+from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, RegularGrid
 from byteatlas.types import Shape
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ready:
-    """A variable that is there already: kept from one file, or rewritten into the map."""
-
-    array: VirtualArray
-    action: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """Manifests of inputs that follow each other and need no change but a common source table."""
-
-    meta: ArrayMeta
-    grid_shape: Shape
-    manifests: tuple[Manifest, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mosaic:
-    """Manifests with their places in the grid, and what their encodings become."""
-
-    meta: ArrayMeta
-    grid_shape: Shape
-    pieces: tuple[Piece, ...]
-    action: str
-
-
-Job: TypeAlias = Ready | Run | Mosaic
-Outcome: TypeAlias = tuple[Job | None, list[Finding]]
 
 
 def treat(path: str, context: Context) -> Outcome:
@@ -493,50 +463,3 @@ def finished(
     if counts != chunk_counts(meta.shape, grid):
         raise AssertionError(f"{path}: {counts} chunks laid out for {grid}")
     return Mosaic(meta, counts, tuple(renamed), "stacked" if stacked else "concatenated"), findings
-
-
-def rewritten(
-    path: str,
-    have: Sequence[int],
-    arrays: Sequence[VirtualArray],
-    axes: dict[int, Dimension],
-    classes: Sequence[Class],
-    context: Context,
-) -> Outcome:
-    """Times in different units (and bounds of such times): read, converted and kept in the map."""
-    names = tuple(context.names[i] for i in have)
-    if len(have) != len(context.inputs) or len(axes) > 1 or not axes:
-        detail = "time units differ, and the variable is not in all files along one concatenated dimension"
-        return None, [Finding("conflict", "units", path, names, detail)]
-    if sum(nbytes(a) for a in arrays) > context.options.inline_below:
-        return None, [
-            Finding("conflict", "units", path, names, "time units differ, and the values are too many to convert")
-        ]
-    (axis, dim), *_ = axes.items()
-    values = read_all(arrays, context.read)
-    findings: list[Finding] = []
-    if path in context.bounds and not any(times.is_time(c.meta.attributes.get("units")) for c in classes):
-        own, target = context.bounds[path]
-    else:
-        parsed = [times.parse_units(a.meta.attributes.get("units"), a.meta.attributes.get("calendar")) for a in arrays]
-        own = tuple(p for p in parsed if p is not None)
-        calendar = times.same_calendar(own, values) if len(own) == len(parsed) else None
-        if calendar is None:
-            return None, [
-                Finding("conflict", "calendar", path, names, "time units or calendars cannot be brought together")
-            ]
-        target = times.common_units(own, values)
-    if any(k in c.meta.attributes for c in classes for k in ("scale_factor", "add_offset")):
-        return None, [Finding("conflict", "packing", path, names, "packed times in different units")]
-    converted = [times.convert(v, u, target) for v, u in zip(values, own, strict=True)]
-    if any(v is None for v in converted):
-        return None, [Finding("conflict", "units", path, names, "time values overflow 64 bits in common units")]
-    ordered = sorted(zip(dim.arranged.block_of, converted, strict=True), key=lambda pair: pair[0])
-    line = np.concatenate([v for _, v in ordered if v is not None], axis=axis)
-    kept, differing = attrs.merged([c.meta.attributes for c in classes], context.options.attributes)
-    if any("units" in c.meta.attributes for c in classes):
-        kept |= {"units": target.text, "calendar": target.calendar}
-    findings.append(Finding("reconciled", "units", path, names, f"converted to {target.text!r} and kept in the map"))
-    findings += attrs.note_dropped(path, differing, context.options.attributes)
-    dims = classes[0].meta.dimension_names or (None,) * line.ndim
-    return Ready(inline_array(line, dims, kept), "inlined"), findings
