@@ -63,7 +63,7 @@ def parse_array(document: JSON, where: str = "") -> tuple[ArrayMeta, NDArray[np.
         encodings=stored,
         fill_value=fill.from_v3(doc["fill_value"], data_type, where),
         dimension_names=names_of(doc.get("dimension_names"), len(shape), where),
-        attributes=object_of(doc.get("attributes", {}), where, "attributes"),
+        attributes=_attributes(doc, where),
         keys=keys_of(doc["chunk_key_encoding"], where),
         zarr_format=3,
     )
@@ -73,7 +73,7 @@ def parse_array(document: JSON, where: str = "") -> tuple[ArrayMeta, NDArray[np.
 def parse_group(document: JSON, where: str = "") -> GroupMeta:
     """The group that a ``zarr.json`` describes."""
     doc = _node(document, "group", GROUP_MEMBERS, where)
-    return GroupMeta(object_of(doc.get("attributes", {}), where, "attributes"), 3)
+    return GroupMeta(_attributes(doc, where), 3)
 
 
 def _node(document: JSON, kind: str, known: frozenset[str], where: str) -> dict[str, JSON]:
@@ -86,6 +86,11 @@ def _node(document: JSON, kind: str, known: frozenset[str], where: str) -> dict[
         if key not in known and not ignorable(member):
             raise InvalidMetadata(where, f"unknown member {key!r} that must be understood")
     return doc
+
+
+def _attributes(doc: Mapping[str, JSON], where: str) -> dict[str, JSON]:
+    found = doc.get("attributes")
+    return {} if found is None else object_of(found, where, "attributes")
 
 
 def _no_transformers(doc: Mapping[str, JSON], where: str) -> None:
