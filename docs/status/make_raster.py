@@ -62,6 +62,7 @@ LAYOUTS: tuple[tuple[str, str, str], ...] = (
     ("pages that differ", "groups `image_0`, `image_1` ...", "every reader"),
     ("reduced-resolution pages, SubIFDs", "groups `overview_1` ..., attribute `multiscales`", "every reader"),
     ("masks (NewSubfileType 4)", "array `mask`, named in `ancillary_variables`", "every reader"),
+    ("masks beside the file (`.msk`)", "the same, with the option `sidecar_masks` of format `tiff`", "every reader"),
     ("volumes (ImageDepth, TileDepth)", "refused (`layout`)", ""),
 )
 

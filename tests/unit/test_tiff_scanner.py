@@ -291,3 +291,21 @@ def test_sniff() -> None:
     for make in FILES.values():
         assert SCANNER.sniff(make()[:64])
     assert not SCANNER.sniff(b"II\0*")
+
+
+@pytest.mark.parametrize("sidecar", ["whole", "broken", "absent"])
+def test_sidecar_masks_when_asked(sidecar: str, tmp_path: Path) -> None:
+    file = tmp_path / "image.tif"
+    file.write_bytes(write([Raw(gray(30, 20), [ramp((20, 30), "u1").tobytes()])]))
+    mask = (ramp((20, 30), "u1") > 100).astype("u1") * 255
+    if sidecar != "absent":
+        whole = write([Raw(gray(30, 20, subfile=4), [mask.tobytes()])])
+        (tmp_path / "image.tif.msk").write_bytes(whole if sidecar == "whole" else whole[:50])
+    assert "mask" not in api.scan(str(file)).arrays
+    virtual = api.scan(str(file), options=ScanOptions(extra={"tiff": {"sidecar_masks": True}}))
+    root: Any = api.open(virtual)
+    np.testing.assert_array_equal(root["data"][...], ramp((20, 30), "u1"))
+    assert ("mask" in virtual.arrays) == (sidecar == "whole")
+    if sidecar == "whole":
+        np.testing.assert_array_equal(root["mask"][...], mask)
+        assert root["data"].attrs["ancillary_variables"] == "mask"

@@ -11,6 +11,7 @@ from byteatlas_scanners.tiff.build import to_group
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.peek import peek
 from byteatlas_scanners.tiff.series import arrange
+from byteatlas_scanners.tiff.sidecar import wanted, with_sidecar
 
 MAGIC = (b"II\x2a\0", b"MM\0\x2a", b"II\x2b\0", b"MM\0\x2b")
 
@@ -33,7 +34,10 @@ class TiffScanner:
         size = source.size or 0
         directories = yield from read_directories(size)
         peeks = yield from peek(directories, size)
-        group = to_group(arrange(directories, size, peeks), source, options)
+        contents = arrange(directories, size, peeks)
+        if wanted(options):
+            contents = yield from with_sidecar(contents, source)
+        group = to_group(contents, source, options)
         if options.inline_below:
             group = yield from inline_small(group, options.inline_below, source.url, size)
         return group

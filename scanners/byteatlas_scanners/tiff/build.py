@@ -70,7 +70,7 @@ def _image(
         _level(stack, full, geo, into, inside, _locators(stack, number, i), source, options, report)
         mask = image.masks.get(i)
         if mask is not None:
-            _mask(mask, into, inside, geo, source, options, report)
+            _mask(mask, into, inside, geo, image.mask_source or source, options, report)
         if i and into.arrays:
             draft.groups[f"overview_{i}"] = VirtualGroup(GroupMeta(into.attributes), into.arrays)
     for level, mask in image.masks.items():
@@ -129,7 +129,9 @@ def _mask(
     except (CorruptFile, Unsupported) as error:
         report.append(_item(f"{inside}{MASK}", error, (page.ifd.name,)))
         return
-    attributes: dict[str, JSON] = {"long_name": "mask", "flag_values": [0, 1], "flag_meanings": "invalid valid"}
+    attributes: dict[str, JSON] = {"long_name": "mask; 0 marks what is not valid"}
+    if page.bits == 1:
+        attributes |= {"flag_values": [0, 1], "flag_meanings": "invalid valid"}
     if geo is not None:
         attributes["grid_mapping"] = "spatial_ref"
     into.arrays[MASK] = replace(array, meta=array.meta.with_attributes(attributes))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
@@ -53,10 +54,11 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One image of the file: its levels, the full resolution first, and masks by level."""
+    """One image of the file: its levels, the full resolution first, and masks by level (perhaps of another file)."""
 
     levels: tuple[Stack, ...]
     masks: Mapping[int, Page] = field(default_factory=dict)
+    mask_source: SourceInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
