@@ -146,5 +146,8 @@ def test_damaged_zip(changes: list[tuple[int, int]], tail: bool) -> None:
 
 
 def test_the_undamaged_stores_read() -> None:
-    for store in (*STORES, ZipStore(MemorySource(ZIPPED))):
-        np.testing.assert_array_equal(open_store(store)["x"][...], np.arange(63, dtype="f4").reshape(9, 7))
+    opened = [open_store(store) for store in STORES] + [open_store(ZipStore(MemorySource(ZIPPED)))]
+    for root in opened:
+        node = root["x"]
+        assert isinstance(node, Array)
+        np.testing.assert_array_equal(node[...], np.arange(63, dtype="f4").reshape(9, 7))

@@ -147,6 +147,19 @@ def test_nodes_do_not_overwrite_each_other() -> None:
         array_meta((4,), "u1", chunks=(3,), shards=(4,))
 
 
+@pytest.mark.parametrize("zarr_format", FORMATS)
+def test_nodes_with_the_names_of_version_1_documents_are_listed(zarr_format: Literal[2, 3]) -> None:
+    store = MemoryStore()
+    for name in ("meta", "attrs", "c", "0.0"):
+        create_array(store, f"g/{name}", array_meta((2,), "i4", zarr_format=zarr_format))[...] = 3
+    root = open_store(store, consolidated=False)
+    assert isinstance(root, Group)
+    assert sorted(p for p, _ in root.walk()) == ["g", "g/0.0", "g/attrs", "g/c", "g/meta"]
+    group = root["g"]
+    assert isinstance(group, Group)
+    np.testing.assert_array_equal(group["meta"][...], [3, 3])  # type: ignore[index]
+
+
 # --- copies
 
 

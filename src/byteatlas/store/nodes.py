@@ -175,4 +175,4 @@ class Nodes:
 
 
 def _is_name(name: str) -> bool:
-    return bool(name.strip(".")) and not name.startswith(("__", ".z")) and name not in ("zarr.json", "meta", "attrs")
+    return bool(name.strip(".")) and not name.startswith(("__", ".z")) and name != "zarr.json"
