@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from byteatlas.errors import BadRequest, CorruptChunk, FetchFailed
-from byteatlas.io.output import Sink
+from byteatlas.io.output import Sink, new_file
 from byteatlas.io.source import Opener
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, SourceInfo, VirtualArray, VirtualNode
-from byteatlas.manifest.ops_common import map_arrays
-from byteatlas.types import ByteRange
+from byteatlas.manifest.model import (
+    INLINE,
+    MISSING,
+    WHOLE,
+    ChunkManifest,
+    SourceInfo,
+    VirtualArray,
+    VirtualGroup,
+    VirtualNode,
+)
+from byteatlas.manifest.ops_common import all_arrays, map_arrays
+from byteatlas.types import JSON, ByteRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +93,23 @@ def _fetch(
     return replace(columns, source=source, offset=offset, length=length, inlined=inlined)
 
 
-def deinline(node: VirtualNode, sink: Sink, url: str, *, at_least: int = 1) -> VirtualNode:
+def deinline(
+    node: VirtualNode, sink: Sink, url: str, *, at_least: int = 1, only: Container[str] | None = None
+) -> VirtualNode:
     """The tree with inline chunks written one after the other into a side file, and referred to there.
 
     Args:
         sink: the side file, empty so far.
         url: what references to it will say.
         at_least: bytes; shorter chunks stay in the map. (A chunk of no bytes always does.)
+        only: paths of the arrays that this concerns; None = all.
     """
     written = 0
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
         nonlocal written
+        if only is not None and path not in only:
+            return old
         columns = old.manifest.load()
         chunks = [
             c for c in np.flatnonzero(columns.source == INLINE).tolist() if _size(columns, c, path) >= max(at_least, 1)
@@ -116,6 +131,27 @@ def deinline(node: VirtualNode, sink: Sink, url: str, *, at_least: int = 1) -> V
         )
 
     return map_arrays(node, array)
+
+
+def aside(
+    found: VirtualGroup, url: str, most: int, storage_options: Mapping[str, JSON] | None = None
+) -> VirtualGroup:
+    """A scanned tree whose arrays with more than ``most`` inline bytes have them in a side file, which is written here.
+
+    Their entries in the report say ``side file``. Nothing is written when no array is that large.
+    """
+    large = {path for path, array in all_arrays(found) if _inline_bytes(array) > most}
+    if not large:
+        return found
+    with new_file(url, storage_options) as sink:
+        moved = deinline(found, sink, url, only=large)
+    report = tuple(replace(i, status="side file") if i.path.strip("/") in large else i for i in found.report)
+    return replace(moved, report=report) if isinstance(moved, VirtualGroup) else found
+
+
+def _inline_bytes(array: VirtualArray) -> int:
+    inlined = array.manifest.inlined if isinstance(array.manifest, ChunkManifest) else {}
+    return sum(len(data) for data in inlined.values())
 
 
 def _size(columns: ChunkManifest, chunk: int, path: str) -> int:

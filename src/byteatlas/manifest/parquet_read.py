@@ -195,16 +195,14 @@ def _valid(column: Any) -> NDArray[np.bool_]:
 def _integers(column: Any, where: str, nulls: int = 0) -> NDArray[np.int64]:
     """A column as 64-bit numbers (straight from its buffer: `to_numpy` would import pandas)."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise InvalidMetadata(where, f"a column of type {column.type} where numbers are expected")
     column = column.cast(pa.int64())  # raises ArrowInvalid for fractions
-    if column.null_count:
-        column = pc.fill_null(column, nulls)
-    return np.frombuffer(column.buffers()[1], np.int64, len(column) + column.offset)[column.offset :]
+    values = np.frombuffer(column.buffers()[1], np.int64, len(column) + column.offset)[column.offset :]
+    return np.where(_valid(column), values, np.int64(nulls)) if column.null_count else values
 
 
 def _inline(column: Any, where: str) -> dict[int, bytes]:
