@@ -11,6 +11,7 @@ from tests.array_support import RAW, ZLIB, opener, virtual
 from tests.http_server import serve
 
 from byteatlas.array import Array, ReadOptions, open_node
+from byteatlas.array.create import sharding
 from byteatlas.array.fetch import merge
 from byteatlas.errors import CorruptChunk, FetchFailed, InvalidMetadata
 from byteatlas.io.local import LocalSource
@@ -130,6 +131,23 @@ def test_offsets_beyond_the_number_range_are_refused() -> None:
         manifest = ChunkManifest(rows.grid_shape, rows.sources, rows.source, columns["offset"], columns["length"])
         with pytest.raises(InvalidMetadata):
             _array(VirtualArray(node.meta, manifest), opener(file))[...]
+
+
+@pytest.mark.parametrize("codecs", [RAW, ZLIB, (sharding((5,), RAW),)])
+def test_encodings_that_the_array_does_not_have_are_refused(codecs: Any) -> None:
+    data = np.arange(100, dtype="i4")
+    node, file, _ = virtual(data, RegularGrid((10,)), [Encoding(codecs)], missing=0, inline=0)
+    rows = node.manifest.load()
+    column = np.zeros(10, np.uint8)
+    column[4] = 1
+    manifest = ChunkManifest(rows.grid_shape, rows.sources, rows.source, rows.offset, rows.length, column)
+    array = _array(VirtualArray(node.meta, manifest), opener(file))
+    np.testing.assert_array_equal(array[:40], data[:40])
+    for selection in (slice(None), slice(40, 50), slice(42, 44)):
+        with pytest.raises(InvalidMetadata, match="encoding"):
+            array[selection]
+    with pytest.raises(InvalidMetadata, match="encoding"):
+        array.vindex[[1, 45]]
 
 
 def test_a_partial_read_of_a_raw_chunk_fetches_what_it_needs() -> None:

@@ -111,6 +111,12 @@ class InnerPipelines:
         return self.first
 
 
+def check_encodings(column: NDArray[np.uint8] | None, single: bool) -> None:
+    """An array with one encoding cannot have chunks of another: decoding them with the first would read wrong."""
+    if single and column is not None and bool(column.any()):
+        raise InvalidMetadata("", f"chunks of encoding {int(column.max())} in an array that has one encoding")
+
+
 def check_extent(pipeline: Pipeline, inside: tuple[slice | NDArray[np.int64], ...]) -> None:
     """An encoded chunk that is smaller than what the grid says it covers would read wrong: refuse."""
     for want, have in zip(inside, pipeline.shape, strict=True):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from byteatlas.array.fetch import Wanted, each_alone, fetch
 from byteatlas.array.locate import INLINE, MISSING, Located
 from byteatlas.array.options import ReadOptions
-from byteatlas.array.pipelines import check_extent
+from byteatlas.array.pipelines import check_encodings, check_extent
 from byteatlas.array.plan import PointPlan
 from byteatlas.array.pool import Scratch
 from byteatlas.array.read import ChunkContext, decode_scratch
@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 def read_points(plan: PointPlan, target: NDArray[Any], context: ChunkContext, options: ReadOptions) -> None:
     """Fill ``target`` (one axis) with the points' values."""
     found = context.locator.locate(plan.chunk)
+    check_encodings(found.encoding, context.pipelines.single)
     sink = PointSink(plan, target, found, context, np.arange(len(plan.chunk), dtype=np.int64))
     sink.missing(np.flatnonzero(found.source == MISSING))
     scratch = Scratch(options.result_limit())

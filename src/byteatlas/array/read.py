@@ -15,7 +15,7 @@ from byteatlas.array.batch import SMALL, BlockView, block_view, gather
 from byteatlas.array.fetch import Wanted, fetch
 from byteatlas.array.locate import INLINE, MISSING, Located, Locator
 from byteatlas.array.options import ReadOptions
-from byteatlas.array.pipelines import ChunkPipelines, check_extent
+from byteatlas.array.pipelines import ChunkPipelines, check_encodings, check_extent
 from byteatlas.array.plan import Plan
 from byteatlas.array.pool import Scratch
 from byteatlas.array.raw import Part, PartSink, parts_of
@@ -66,6 +66,7 @@ def read_plan(plan: Plan, target: NDArray[Any], context: ChunkContext, options: 
 def _read_part(plan: Plan, target: NDArray[Any], context: ChunkContext, options: ReadOptions) -> None:
     chunks = plan.flat_chunks()
     found = context.locator.locate(chunks)
+    check_encodings(found.encoding, context.pipelines.single)
     sink = PlanSink(plan, target, chunks, found, context)
     missing = np.flatnonzero(found.source == MISSING)
     if len(missing) == len(chunks):

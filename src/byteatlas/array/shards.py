@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from byteatlas.array.fetch import WHOLE, Wanted, fetch
 from byteatlas.array.locate import INLINE, MISSING, Located, Locator
 from byteatlas.array.options import ReadOptions
+from byteatlas.array.pipelines import check_encodings
 from byteatlas.array.pool import Scratch, run_tasks
 from byteatlas.codecs import Pipeline, ShardLayout
 from byteatlas.errors import CorruptChunk, Unsupported
@@ -66,6 +67,7 @@ class ShardLocator:
         shard, local = self._split(chunks)
         numbers, inverse = np.unique(shard, return_inverse=True)
         found = self._shards.locate(numbers)
+        check_encodings(found.encoding, True)
         indexes = self._indexes(numbers, found)
         source = np.full(len(chunks), MISSING, np.int64)
         offset, length = np.zeros(len(chunks), np.int64), np.zeros(len(chunks), np.int64)
