@@ -96,7 +96,7 @@ print(json.dumps(time.perf_counter() - begin))
 """
 
 
-def rounds_of(log: Sequence[Sequence[float]]) -> int:
+def rounds_of(log: Sequence[list[float]]) -> int:
     """Requests that overlap in time are one round.
 
     >>> rounds_of([[0, 3, 1], [1, 2, 1], [4, 5, 1]])

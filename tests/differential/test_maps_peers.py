@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from byteatlas.array import open_node
+from byteatlas.array import Array, open_node
 from byteatlas.errors import FetchFailed
 from byteatlas.io.open import SourcePool
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
@@ -213,7 +213,9 @@ def test_tifffile_references_by_us(
     with tifffile.imread(path, aszarr=True) as store:
         store.write_fsspec(str(tmp_path / "t.json"), url=f"file://{path.parent}", **more)
     root = open_node(read_references(tmp_path / "t.json"))
-    np.testing.assert_array_equal(root[...] if hasattr(root, "shape") else root["0"][...], values)
+    found = root if isinstance(root, Array) else root["0"]
+    assert isinstance(found, Array)
+    np.testing.assert_array_equal(found[...], values)
 
 
 def test_fsspec_parquet_by_us(archive: Path, scanned: VirtualGroup, truth: dict[str, Any], tmp_path: Path) -> None:

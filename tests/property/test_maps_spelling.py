@@ -53,7 +53,7 @@ def maps(draw: st.DrawFn) -> tuple[bytes, dict[tuple[str, int, int], Any]]:
             entries.append((f"{name}/{place[0]}.{place[1]}", value))
     if draw(st.booleans()):
         entries = draw(st.permutations(entries))
-    spelled = {
+    spelled: dict[str, Any] = {
         "separators": draw(st.sampled_from([(",", ":"), (", ", ": "), (",", ": "), (" , ", " : ")])),
         "ensure_ascii": draw(st.booleans()),
         "indent": draw(st.sampled_from([None, None, None, 0, 2])),

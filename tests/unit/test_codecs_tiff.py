@@ -60,7 +60,7 @@ def test_damaged_streams(name: str, data: bytes) -> None:
 @pytest.mark.parametrize("samples", [1, 3])
 def test_predictor_two(endian: str, dtype: str, samples: int) -> None:
     shape = (8, 10) if samples == 1 else (8, 10, 3)
-    stored = np.dtype(dtype).newbyteorder(">" if endian == "big" else "<").str.replace("i", "u")
+    stored = np.dtype(dtype).newbyteorder("big" if endian == "big" else "little").str.replace("i", "u")
     conf = {"shape": list(shape), "dtype": stored, "axis": -1 if samples == 1 else -2, "dist": 1}
     pipe = pipeline(shape, dtype, ("delta", conf), ("lzw", {}), endian=endian)
     values = ramp(shape, dtype)

@@ -7,12 +7,13 @@ import struct
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.maps import array, references, same
 
-from byteatlas.array import open_node
+from byteatlas.array import Array, open_node
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, NotFound, Unsupported
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
@@ -39,9 +40,10 @@ def tree(tmp_path: Path) -> VirtualGroup:
     return VirtualGroup(arrays={"x": x}, groups={"g": VirtualGroup(arrays={"t": t})})
 
 
-def values(node: VirtualGroup, path: str) -> np.ndarray:  # type: ignore[type-arg]
-    found: np.ndarray = open_node(node, path=path)[...]  # type: ignore[index,type-arg,assignment]
-    return found
+def values(node: VirtualGroup, path: str) -> Any:
+    found = open_node(node, path=path)
+    assert isinstance(found, Array)
+    return found[...]
 
 
 def test_rename_by_prefix_and_pattern(tree: VirtualGroup) -> None:
@@ -150,10 +152,9 @@ def test_references_into_archives(tmp_path: Path) -> None:
     url = f"zip://dir/a b.bin::{tmp_path}/a.zip"
     refs = {(0,): (url, 16, 16), (1,): (url, 0, 16)}
     x = array((8,), (4,), "<i4", references=refs)
-    (moved,) = only(
-        dereference_archives(VirtualGroup(arrays={"x": x}), SourcePool()),
-        ["x"],  # type: ignore[arg-type]
-    ).arrays.values()
+    tree = dereference_archives(VirtualGroup(arrays={"x": x}), SourcePool())
+    assert isinstance(tree, VirtualGroup)
+    (moved,) = only(tree, ["x"]).arrays.values()
     assert {r.url for r in references(moved).values() if isinstance(r, Remote)} == {f"{tmp_path}/a.zip"}
     expected = np.frombuffer(bytes(range(16, 32)) + bytes(range(16)), "<i4")
     np.testing.assert_array_equal(open_node(moved)[...], expected)  # type: ignore[index]

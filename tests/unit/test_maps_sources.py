@@ -53,7 +53,7 @@ def test_sources_are_written_and_checked(indexed: VirtualGroup, tmp_path: Path, 
     assert isinstance(node, VirtualGroup)
     assert node.arrays["x"].manifest.load().sources == indexed.arrays["x"].manifest.sources
     for check in ("free", "size", "stamp", "off"):
-        assert read(target, check) == VALUES.tolist()  # type: ignore[arg-type]
+        assert read(target, check) == VALUES.tolist()
     os.utime(data, ns=(1, 1))
     assert read(target, "size") == VALUES.tolist()
     with pytest.raises(SourceChanged, match=r"data\.bin: stamp"):
