@@ -84,6 +84,7 @@ def for_each(
     for name in broken:
         # Which file killed the worker is not known: each one that was under way gets a process of its own.
         found[name] = alone(function, name)
+        tell(name)
     results = {n: r for n in names if not isinstance(r := found[n], Failure)}
     return Outcome(results, {n: r for n in names if isinstance(r := found[n], Failure)})
 
@@ -130,11 +131,20 @@ def through_dask(function: Callable[[str], T], names: Sequence[str], client: Any
     from distributed import KilledWorker, as_completed
 
     found: dict[str, T | Failure] = {}
+    suspects: list[str] = []
     futures = {client.submit(attempt, function, name, pure=False): name for name in names}
     for future in as_completed(futures):
         name = futures[future]
         try:
             found[name] = future.result()
+        except KilledWorker:
+            suspects.append(name)
+            continue
+        tell(name)
+    for name in suspects:
+        # A file that merely was on the same worker is blamed as well: one at a time, only the guilty one dies again.
+        try:
+            found[name] = client.submit(attempt, function, name, pure=False).result()
         except KilledWorker as error:
             found[name] = Failure(name, "WorkerDied", str(error))
         tell(name)
