@@ -71,7 +71,7 @@ def test_a_file_that_cannot_be_read_is_an_error_and_not_fill() -> None:
 
 
 def test_one_failure_does_not_take_its_neighbours_down() -> None:
-    node, file, expected = _tree(3)
+    node, file, _ = _tree(3)
     store = ReferenceZarrStore(node, opener=lambda url: MemorySource(file[:-10], url))
 
     async def both() -> list[Any]:
