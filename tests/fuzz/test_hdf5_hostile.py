@@ -141,3 +141,15 @@ def test_many_empty_grids_together_are_bounded(tmp_path: Path) -> None:
     found = scan(path.read_bytes())
     assert found is not None
     assert {item.reason for item in found.report} == {None, "too-large"}
+
+
+def test_a_key_with_a_byte_in_the_element_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "key.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("d", data=np.arange(40, dtype="<i4"), chunks=(4,))
+    data = bytearray(path.read_bytes())
+    (at,) = _places(bytes(data), b"TREE\x01")
+    struct.pack_into("<Q", data, at + 24 + 2 * 32 + 16, 1 << 62)  # a search for the third chunk would not find it
+    found = scan(bytes(data))
+    assert found is not None
+    assert [item.reason for item in found.report] == ["corrupt"]

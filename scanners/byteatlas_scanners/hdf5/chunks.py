@@ -206,8 +206,8 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
     last = np.frombuffer(tails, "<u8").reshape(count, rank + 1)
     if not _all_less(entries[ends - 1], last) or np.count_nonzero(last % np.array((*space.chunk, 1), np.uint64)):
         raise CorruptFile(form.base + places[0], "a B-tree node whose last key is not behind its entries")
-    scaled, odd = np.divmod(entries, np.array((*space.chunk, 1 << 62), np.uint64))
-    if np.count_nonzero(odd):
+    scaled, odd = np.divmod(entries, np.array((*space.chunk, 1), np.uint64))
+    if np.count_nonzero(odd) or np.count_nonzero(scaled[:, rank]):  # the last field, a byte in the element, is 0
         raise CorruptFile(form.base + places[0], "a chunk that is not on the grid")
     sizes: NDArray[Any] = np.ndarray((total, 2), "<u4", raw, 0, (step, 4))
     child: NDArray[Any] = np.ndarray((total,), f"<u{form.offsets}", raw, key, (step,))

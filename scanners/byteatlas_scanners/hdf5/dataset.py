@@ -112,10 +112,10 @@ def _new_fill(form: Form, body: bytes) -> fillvalue.Fill:
 
 
 def _fill(shared: Shared, bodies: dict[int, bytes]) -> fillvalue.Fill:
-    """The new message wins where both are there, as in the library."""
+    """The new message wins where both are there, as in the library; without either there is no fill value."""
     if FILL in bodies:
         return shared.once(_new_fill, bodies[FILL])
-    return fillvalue.parse_old(bodies[FILL_OLD]) if FILL_OLD in bodies else fillvalue.DEFAULT
+    return fillvalue.parse_old(bodies[FILL_OLD]) if FILL_OLD in bodies else fillvalue.Fill(defined=False)
 
 
 _WANTED = frozenset((DATASPACE, DATATYPE, LAYOUT, PIPELINE, FILL, FILL_OLD, EXTERNAL))

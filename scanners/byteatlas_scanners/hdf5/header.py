@@ -118,7 +118,7 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
         at += 8
         if at + size > end or size & 7:
             raise CorruptFile(form.base, "a header message that sticks out of its block, or is not aligned")
-        if flags in BAD_FLAGS or (flags & SHAREABLE and kind in NEVER_SHARED):
+        if flags in BAD_FLAGS or (flags & (SHAREABLE | SHARED) and kind in NEVER_SHARED):
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
@@ -163,7 +163,7 @@ def _messages2(form: Form, data: bytes, at: int, end: int, tracked: bool, out: l
         at += prefix
         if at + size > end:
             raise CorruptFile(form.base, "a header message sticks out of its block")
-        if flags in BAD_FLAGS or (flags & SHAREABLE and kind in NEVER_SHARED):
+        if flags in BAD_FLAGS or (flags & (SHAREABLE | SHARED) and kind in NEVER_SHARED):
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
