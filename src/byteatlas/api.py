@@ -30,6 +30,7 @@ from byteatlas.io.local import local_path
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.ops_inline import aside
 from byteatlas.manifest.options import Format, WriteOptions
 from byteatlas.manifest.references import absolute, is_parquet_map, read_references, write_references
 from byteatlas.scan.contract import Scanner, ScanOptions
@@ -52,6 +53,7 @@ def scan(
     format: str | None = None,
     on_refusal: OnRefusal = "warn",
     options: ScanOptions | None = None,
+    side_file: Target | None = None,
     storage_options: Mapping[str, JSON] | None = None,
     policy: Policy | None = None,
     scanners: Mapping[str, Scanner] | None = None,
@@ -64,6 +66,9 @@ def scan(
         format: the scanner's name; None = found by the file's first bytes.
         on_refusal: what to do about datasets that cannot be represented: one warning that counts them by reason, the
             first one as an `Unsupported` error, or nothing. They are in ``.report`` in any case.
+        side_file: where to write values that are decoded while scanning (variable-length data above all) and are too
+            large for a map (`ScanOptions.inline_most`); references then lead there. None = such datasets are refused
+            above `ScanOptions.max_inline`, and in the map below it. No file is written when nothing is that large.
         policy: which other files the file may lead to (external links, raw storage, virtual datasets). By default a
             local file may lead anywhere, one from the network to no local file.
 
@@ -76,14 +81,19 @@ def scan(
     name = absolute(os.fspath(url))
     local = local_path(name) is not None
     pool = SourcePool(storage_options, policy or Policy(local=local))
+    options = options or ScanOptions()
+    if side_file is not None:
+        options = with_options(options, max_inline=max(options.max_inline, options.max_side))
     found = scan_source(
         SourcePool(storage_options)(name),
         pool,
         installed() if scanners is None else scanners,
-        options or ScanOptions(),
+        options,
         format=format,
         progress=progress,
     )
+    if side_file is not None:
+        found = aside(found, absolute(os.fspath(side_file)), options.inline_most, storage_options)
     _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
     return found
 

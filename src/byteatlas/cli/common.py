@@ -89,6 +89,30 @@ def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[A
         yield lambda now: bar.update(task, advance=1, now=now)
 
 
+class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.4 on
+    """A number of bytes with an optional unit: ``500``, ``64kB``, ``4MiB``; ``none`` where that means something."""
+
+    name = "size"
+    units: Mapping[str, int] = {
+        "": 1,
+        "b": 1,
+        **{k + "b": 1000 ** (i + 1) for i, k in enumerate("kmgt")},
+        **{k + "ib": 1024 ** (i + 1) for i, k in enumerate("kmgt")},
+    }
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if isinstance(value, int) or value is None:
+            return value
+        text = str(value).strip().lower()
+        if text == "none":
+            return None
+        number = text.rstrip("bikmgt ")
+        unit = text[len(number) :].strip()
+        if not number.isdigit() or unit not in self.units:
+            self.fail(f"{value!r} is no size; examples: 500, 64kB, 4MiB", param, ctx)
+        return int(number) * self.units[unit]
+
+
 def size_text(n: int) -> str:
     """Bytes for people.
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from byteatlas.cli.app import status_of
-from byteatlas.cli.common import count_text, json_option, print_json, progress, storage_option
+from byteatlas.cli.common import Size, count_text, json_option, print_json, progress, storage_option
 from byteatlas.errors import ByteatlasError
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 from byteatlas.types import JSON
@@ -30,6 +30,7 @@ class Outcome:
     refused: tuple[ReportItem, ...] = ()
     error: ByteatlasError | None = None
     resumed: bool = False
+    silent: bool = False
 
     def document(self) -> JSON:
         """For ``--json``."""
@@ -53,7 +54,25 @@ class Outcome:
 @click.option("--map-format", type=click.Choice(["json", "parquet"]), default="json", help="For maps in a folder.")
 @click.option("--format", "scanner", metavar="NAME", help="The files' format; found by their first bytes if not given.")
 @click.option("--group", metavar="PATH", help="Index only this group of each file.")
-@click.option("--inline-below", type=int, default=0, metavar="BYTES", help="Copy smaller arrays into the map.")
+@click.option("--inline-below", type=Size(), default=0, metavar="SIZE", help="Copy smaller arrays into the map.")
+@click.option(
+    "--target-chunk",
+    type=Size(),
+    default=4 << 20,
+    metavar="SIZE|none",
+    help="Present large uncompressed blocks as chunks of about this size (4MiB).",
+)
+@click.option(
+    "--side-files",
+    is_flag=True,
+    help="Write values too large for the map (variable-length data) into MAP.data beside it instead of refusing them.",
+)
+@click.option(
+    "--on-refusal",
+    type=click.Choice(["warn", "raise", "ignore"]),
+    default="warn",
+    help="Datasets that cannot be represented: list them, fail the file, or pass over them in silence.",
+)
 @click.option("--resume", is_flag=True, help="Pass over files whose map is there and not older than the file.")
 @click.option(
     "--executor",
@@ -177,19 +196,29 @@ def _scan_one(
     *,
     scanner: str | None,
     group: str | None,
-    inline_below: int,
+    inline_below: int | None,
+    target_chunk: int | None,
+    side_files: bool,
+    on_refusal: Literal["warn", "raise", "ignore"],
 ) -> Outcome:
     from byteatlas import api
     from byteatlas.scan.contract import ScanOptions
 
     outcome = Outcome(source, target)
-    options = ScanOptions(inline_below=inline_below, group=group)
+    options = ScanOptions(inline_below=inline_below or 0, group=group, target_chunk=target_chunk)
     try:
-        found = api.scan(source, format=scanner, on_refusal="ignore", options=options, storage_options=storage_options)
+        found = api.scan(
+            source,
+            format=scanner,
+            on_refusal="raise" if on_refusal == "raise" else "ignore",  # here the outcome lists them
+            options=options,
+            side_file=f"{target}.data" if side_files else None,
+            storage_options=storage_options,
+        )
         api.write(found, target, storage_options=storage_options)
     except ByteatlasError as error:
         return replace(outcome, error=error)
-    return counted(outcome, found)
+    return replace(counted(outcome, found), silent=on_refusal == "ignore")
 
 
 def counted(outcome: Outcome, found: VirtualGroup) -> Outcome:
@@ -220,5 +249,5 @@ def _tell(outcome: Outcome) -> None:
     numbers = f"{count_text(outcome.arrays, 'array')}, {count_text(outcome.chunks, 'chunk')}"
     refused = f", {click.style(f'{len(outcome.refused)} refused', fg='yellow')}" if outcome.refused else ""
     click.echo(f"{outcome.source} -> {outcome.target}: {numbers}{refused}")
-    for item in outcome.refused:
+    for item in () if outcome.silent else outcome.refused:
         click.echo(f"  refused {item.path}: {item.detail} [{item.reason}]")

@@ -133,9 +133,7 @@ def deinline(
     return map_arrays(node, array)
 
 
-def aside(
-    found: VirtualGroup, url: str, most: int, storage_options: Mapping[str, JSON] | None = None
-) -> VirtualGroup:
+def aside(found: VirtualGroup, url: str, most: int, storage_options: Mapping[str, JSON] | None = None) -> VirtualGroup:
     """A scanned tree whose arrays with more than ``most`` inline bytes have them in a side file, which is written here.
 
     Their entries in the report say ``side file``. Nothing is written when no array is that large.

@@ -50,13 +50,19 @@ class ScanOptions:
             size. None = one chunk per contiguous block.
         inline_below: bytes; chunks of an array whose data total less than this are copied into the map. 0 = never.
         group: scan only this group.
-        format: options by scanner name.
+        max_inline: bytes; a dataset whose values must be decoded while scanning (variable-length data, references) is
+            refused when it is larger.
+        max_side, inline_most: bytes; with a side file, the limit is ``max_side``, and arrays with more inline bytes
+            than ``inline_most`` go there.
+        extra: options for scanners of third parties.
     """
 
     target_chunk: int | None = 4 << 20
     inline_below: int = 0
     group: str | None = None
     max_inline: int = 64 << 20
+    max_side: int = 1 << 30
+    inline_most: int = 1 << 20
     extra: Mapping[str, JSON] = field(default_factory=dict)
 
 
