@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from byteatlas.manifest.fields import grid_positions, two_numbers
 from byteatlas.manifest.generate import Generated, Single, Target
 from byteatlas.manifest.json_tokens import Entries, unescape
 from byteatlas.manifest.model import WHOLE
-from byteatlas.manifest.strings import intern_urls
+from byteatlas.manifest.strings import distinct_slices, intern_urls
 from byteatlas.manifest.table import Collector
 from byteatlas.manifest.tree import is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
@@ -65,6 +66,25 @@ def parse_reference(value: JSON, where: str, target: str | None = None) -> bytes
             return (url, offset, length) if length else b""
         case _:
             raise InvalidMetadata(where, f"not a reference: {str(value)[:120]}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A batch of list entries, their numbers parsed."""
+
+    entries: Entries
+    source: NDArray[np.int32]
+    offset: NDArray[np.uint64]
+    length: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """An array, what its chunk keys begin with, and how that is spelled in the text."""
+
+    path: str
+    prefix: str
+    mark: bytes
 
 
 class ColumnSink:
@@ -132,9 +152,14 @@ class ColumnSink:
         bad |= (offset > LARGEST) | (end > LARGEST)
         if bad.any():
             self._complain(entries, int(np.argmax(bad)))
-        at = 0
+        rows = _Rows(entries, numbers, offset, length)
+        at = runs = 0
         while at < len(entries):
-            at = self._run(entries, at, numbers, offset, length)
+            if runs >= 16 and at < 16 * runs:  # arrays take turns
+                self._grouped(rows, at)
+                return
+            at = self._run(rows, at)
+            runs += 1
 
     def _number(self, raw: bytes) -> int:
         return self._map.table.number(self._map.url(unescape(raw, self._map.where)))
@@ -144,28 +169,61 @@ class ColumnSink:
         text = entries.data[entries.value[i] - 1 : entries.tail_end[i]]
         raise InvalidMetadata(self._map.where, f"{key[:80]!r}: not a reference: [{text[-120:]!r}]")
 
-    def _run(
-        self,
-        entries: Entries,
-        at: int,
-        numbers: NDArray[np.int32],
-        offset: NDArray[np.uint64],
-        length: NDArray[np.uint64],
-    ) -> int:
+    def _run(self, rows: _Rows, at: int) -> int:
         """Take the entries from ``at`` on that belong to one array; where the next run begins."""
-        raw = entries.data[entries.key[at] : entries.key_end[at]]
+        found = self._owner_of(rows.entries, at)
+        if found is None:
+            return at + 1  # a key that belongs to no array says nothing
+        stop = at + 1 if self._is_scalar(found) else _matching(rows.entries, at, found.mark)
+        self._place(rows, slice(at, stop), found)
+        return stop
+
+    def _owner_of(self, entries: Entries, i: int) -> _Owner | None:
+        raw = entries.data[entries.key[i] : entries.key_end[i]]
         key = unescape(raw, self._map.where)
         owner = self._owner(key)
-        if owner is None:
-            return at + 1  # a key that belongs to no array says nothing
-        path, prefix = owner
-        meta, collector = self._map.meta(path), self.collectors[path]
+        return None if owner is None else _Owner(*owner, _raw_prefix(raw, key, owner[1]))
+
+    def _is_scalar(self, owner: _Owner) -> bool:
+        return not self.collectors[owner.path].grid_shape
+
+    def _grouped(self, rows: _Rows, at: int) -> None:
+        """Take the entries from ``at`` on, sorted by array: by all of the key up to its last slash, to be exact."""
+        entries = rows.entries
+        key, end = entries.key[at:], entries.key_end[at:]
+        slashes = np.flatnonzero(entries.view == ord("/"))
+        last = np.searchsorted(slashes, end) - 1
+        cut = np.maximum(np.where(last >= 0, slashes[last] + 1, 0), key) if len(slashes) else key
+        codes, distinct = distinct_slices(entries.data, key, cut)
+        _, first = np.unique(codes, return_index=True)
+        owners: dict[_Owner, int] = {}
+        group = np.full(len(distinct), -1, np.int64)
+        for code, i in enumerate(first.tolist()):
+            owner = self._owner_of(entries, at + i)
+            if owner is not None:
+                group[code] = owners.setdefault(owner, len(owners))
+        groups = group[codes]
+        order = np.argsort(groups, kind="stable")
+        edges = np.searchsorted(groups[order], np.arange(len(owners) + 1))
+        for owner, number in owners.items():
+            which = order[edges[number] : edges[number + 1]] + at
+            mine = _begins(entries, which, owner.mark)
+            if not self._is_scalar(owner) and len(mine) and mine.any():
+                self._place(rows, which[mine], owner)
+                which = which[~mine]
+            for i in which.tolist():  # the few whose keys only share a folder with an array's chunks
+                single = self._owner_of(entries, i)
+                if single is not None:
+                    self._place(rows, slice(i, i + 1), single)
+
+    def _place(self, rows: _Rows, which: slice | NDArray[np.int64], owner: _Owner) -> None:
+        """Take entries of one array, whose keys all begin with the owner's mark."""
+        entries = rows.entries
+        meta, collector = self._map.meta(owner.path), self.collectors[owner.path]
         if not collector.grid_shape:
-            self._take(collector, np.zeros(1, np.int64), slice(at, at + 1), numbers, offset, length)
-            return at + 1
-        mark = _raw_prefix(raw, key, prefix)
-        stop = _matching(entries, at, mark)
-        begin, end = entries.key[at:stop] + len(mark), entries.key_end[at:stop]
+            self._take(collector, np.zeros(1, np.int64), which, rows)
+            return
+        begin, end = entries.key[which] + len(owner.mark), entries.key_end[which]
         suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
         flat, good = grid_positions(
             entries.view, begin, end - len(suffix), collector.grid_shape, ord(meta.keys.separator)
@@ -173,34 +231,28 @@ class ColumnSink:
         if suffix:
             last = entries.view[end[:, None] + np.arange(-len(suffix), 0)]
             good &= (last == np.frombuffer(suffix, np.uint8)).all(axis=1)
-        if not good.all():
-            for i in np.flatnonzero(~good).tolist():
-                tail = entries.data[begin[i] : entries.key_end[at + i]]
-                check_stray(unescape(tail, self._map.where), meta, prefix, self._map.where)
-            some = np.flatnonzero(good)
-            self._take(collector, flat[some], some + at, numbers, offset, length)
-        else:
-            self._take(collector, flat, slice(at, stop), numbers, offset, length)
-        return stop
+        if good.all():
+            self._take(collector, flat, which, rows)
+            return
+        for i in np.flatnonzero(~good).tolist():
+            tail = entries.data[begin[i] : end[i]]
+            check_stray(unescape(tail, self._map.where), meta, owner.prefix, self._map.where)
+        some = np.flatnonzero(good)
+        place = some + which.start if isinstance(which, slice) else which[some]
+        self._take(collector, flat[some], place, rows)
 
     def _take(
-        self,
-        collector: Collector,
-        flat: NDArray[np.int64],
-        which: slice | NDArray[np.int64],
-        numbers: NDArray[np.int32],
-        offset: NDArray[np.uint64],
-        length: NDArray[np.uint64],
+        self, collector: Collector, flat: NDArray[np.int64], which: slice | NDArray[np.int64], rows: _Rows
     ) -> None:
-        sizes = length[which]
+        numbers, offset, sizes = rows.source[which], rows.offset[which], rows.length[which]
         empty = sizes == 0
         if not empty.any():
-            collector.add(flat, numbers[which], offset[which], sizes)
+            collector.add(flat, numbers, offset, sizes)
             return
         for chunk in flat[empty].tolist():  # a reference to no bytes is bytes: none
             collector.add_inline(chunk, b"")
         rest = ~empty
-        collector.add(flat[rest], numbers[which][rest], offset[which][rest], sizes[rest])
+        collector.add(flat[rest], numbers[rest], offset[rest], sizes[rest])
 
     def text(self, key: str, raw: bytes) -> None:
         if not is_document(key):
@@ -272,6 +324,14 @@ def _raw_prefix(raw: bytes, key: str, prefix: str) -> bytes:
         if raw.endswith(spelled):
             return raw[: len(raw) - len(spelled)]
     return raw
+
+
+def _begins(entries: Entries, which: NDArray[np.int64], mark: bytes) -> NDArray[np.bool_]:
+    """Which of these entries' keys begin with ``mark``."""
+    keys = entries.key[which]
+    place = np.minimum(keys[:, None] + np.arange(len(mark)), len(entries.view) - 1)
+    same: NDArray[np.bool_] = (entries.view[place] == np.frombuffer(mark, np.uint8)).all(axis=1)
+    return same & (entries.key_end[which] - keys >= len(mark))
 
 
 def _matching(entries: Entries, at: int, mark: bytes) -> int:
