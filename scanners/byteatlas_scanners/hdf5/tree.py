@@ -17,7 +17,8 @@ from byteatlas_scanners.hdf5.layout import Virtual
 from byteatlas_scanners.hdf5.library import Library
 from byteatlas_scanners.hdf5.links import Hard, Link
 from byteatlas_scanners.hdf5.stored import Stored
-from byteatlas_scanners.hdf5.virtual import assemble, boxes, extent
+from byteatlas_scanners.hdf5.virtual import boxes, extent
+from byteatlas_scanners.hdf5.virtual_cells import assemble
 from byteatlas_scanners.hdf5.vlen import Inlined
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group
 
