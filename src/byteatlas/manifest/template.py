@@ -56,7 +56,7 @@ def uncontrolled(text: str) -> str:
     A minus sign right behind the braces is therefore none.
 
     >>> uncontrolled("a {{-1}} b"), uncontrolled("a {{ 1 -}} b")
-    ('a{{ 1}} b', 'a {{ 1 }}b')
+    ('a{{ 1}} b', 'a {{ 1  }}b')
     """
     if "{{-" in text or "{{+" in text or "-}}" in text:
         before = text.replace("{{+", "{{ ").split("{{-")
