@@ -72,9 +72,7 @@ def make_stored(configuration: Mapping[str, JSON]) -> StoredBytes:
         if not isinstance(at, int) or at < 0 or at + packed[name].itemsize > itemsize <= dtypes.MOST_ITEMSIZE:
             raise InvalidMetadata("", f"byteatlas.bytes: field {name!r} at {at!r} of {itemsize} bytes")
     formats = [packed[name] for name in names]
-    return StoredBytes(
-        np.dtype({"names": list(names), "formats": formats, "offsets": offsets, "itemsize": itemsize})
-    )
+    return StoredBytes(np.dtype({"names": list(names), "formats": formats, "offsets": offsets, "itemsize": itemsize}))
 
 
 def ordered(dtype: np.dtype[Any]) -> bool:

@@ -39,7 +39,8 @@ EXPLAINED: dict[Reason, str] = {
     Reason.CORRUPT: "the file's structures for this dataset are damaged",
     Reason.FORBIDDEN: "the policy in force does not allow opening a file that this dataset needs",
     Reason.COMPRESSION: "a compression scheme that no decoder at hand reads, or that byte ranges cannot express",
-    Reason.SAMPLES: "a sample layout (bits, format, subsampling) that cannot be decoded to what the format's reader gives",
+    Reason.SAMPLES: "a sample layout (bits, format, subsampling) that cannot be decoded to what the format's reader "
+    "gives",
     Reason.TOO_LARGE: "sizes in the file exceed the bounds for untrusted input",
     Reason.NAME: "a name that is not a legal Zarr node name",
 }
