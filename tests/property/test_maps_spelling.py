@@ -98,3 +98,45 @@ def test_any_spelling_says_the_same(made: tuple[bytes, Any], window: int, data: 
                 place = tuple(int(i) for i in np.unravel_index(flat, COUNTS))
                 expected = meaning(chunks[name, *place]) if (name, *place) in chunks else Missing()
                 assert reference_at(loaded, place) == expected
+
+
+@pytest.mark.parametrize("window", [300, 1 << 22])
+def test_arrays_that_take_turns(window: int) -> None:
+    """Maps made file by file: each array's chunks stand between those of all others, with every kind of key."""
+    v3 = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [3, 40],
+        "data_type": "int32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1, 1]}},
+        "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    }
+    square = {**ZARRAY, "shape": [3, 40]}
+    documents = {
+        "a/.zarray": square,
+        "b/.zarray": {**square, "dimension_separator": "/"},
+        "c/c/zarr.json": {**v3, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}}},
+        "d é/zarr.json": {**v3, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}},
+        "s/.zarray": {**square, "shape": [], "chunks": []},
+    }
+    forms = {"a": "a/{}.{}", "b": "b/{}/{}", "c/c": "c/c/c.{}.{}", "d é": "d é/c/{}/{}"}
+    refs: dict[str, Any] = {k: json.dumps(v) for k, v in documents.items()}
+    for i in range(3):
+        for j in range(40):
+            for number, form in enumerate(forms.values()):
+                refs[form.format(i, j)] = [f"/f{number}", i * 1000 + j, 4 + number]
+            if (i, j) == (1, 20):
+                refs["s/0"] = ["/s", 5, 4]
+            refs[f"stray/{i}/{j}"] = ["/nothing", 0, 1]
+            refs[f"c/c/note{j}"] = ["/nothing", 0, 1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_tokens, "WINDOW", window)
+        node = read_references(json.dumps(refs).replace("/", "\\/").encode())
+        assert isinstance(node, VirtualGroup)
+        for number, path in enumerate(forms):
+            loaded = node[path].manifest.load()  # type: ignore[union-attr]
+            assert loaded.offset.tolist() == [i * 1000 + j for i in range(3) for j in range(40)]
+            assert set(loaded.length.tolist()) == {4 + number}
+            assert {loaded.sources[k].url for k in loaded.source.tolist()} == {f"/f{number}"}
+        assert reference_at(node["s"].manifest, ()) == Remote("/s", ByteRange(5, 4))  # type: ignore[union-attr]

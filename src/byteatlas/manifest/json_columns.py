@@ -205,16 +205,20 @@ class ColumnSink:
         groups = group[codes]
         order = np.argsort(groups, kind="stable")
         edges = np.searchsorted(groups[order], np.arange(len(owners) + 1))
+        self._singly(rows, order[: edges[0]] + at)  # folders whose first key belongs to no array; others may
         for owner, number in owners.items():
             which = order[edges[number] : edges[number + 1]] + at
             mine = _begins(entries, which, owner.mark)
             if not self._is_scalar(owner) and len(mine) and mine.any():
                 self._place(rows, which[mine], owner)
                 which = which[~mine]
-            for i in which.tolist():  # the few whose keys only share a folder with an array's chunks
-                single = self._owner_of(entries, i)
-                if single is not None:
-                    self._place(rows, slice(i, i + 1), single)
+            self._singly(rows, which)  # the few whose keys only share a folder with an array's chunks
+
+    def _singly(self, rows: _Rows, which: NDArray[np.int64]) -> None:
+        for i in which.tolist():
+            owner = self._owner_of(rows.entries, i)
+            if owner is not None:
+                self._place(rows, slice(i, i + 1), owner)
 
     def _place(self, rows: _Rows, which: slice | NDArray[np.int64], owner: _Owner) -> None:
         """Take entries of one array, whose keys all begin with the owner's mark."""
