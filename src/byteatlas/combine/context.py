@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byteatlas.combine.coords import Coordinate, coordinate
 from byteatlas.combine.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
@@ -104,6 +104,8 @@ def dimension(
         lengths = [1 if s is None else s for s in sizes]
         arranged = Arranged(tuple(range(len(inputs))), (), "given")
         return Dimension(name, coord, arranged, tuple(lengths), new), findings
+    if coord.scalar and coord.path == name and any(s not in (None, 1) for s in sizes):
+        return tiles(coord, sizes, names, options)
     wrong = [
         i
         for i, (size, v) in enumerate(zip(sizes, coord.values, strict=True))
@@ -115,6 +117,24 @@ def dimension(
         return None, [*findings, Finding("conflict", "length", coord.path, tuple(names[i] for i in wrong), detail)]
     arranged, odd = arrange(name, coord.values, names, options.order)
     return Dimension(name, coord, arranged, tuple(map(len, arranged.blocks)), new), findings + odd
+
+
+def tiles(
+    coord: Coordinate, sizes: Sequence[int | None], names: Sequence[str], options: CombineOptions
+) -> tuple[Dimension | None, list[Finding]]:
+    """One value for each file along a dimension that the files have: the place of the file, no coordinate of points.
+
+    The result has no coordinate variable made of it; one that the files have is concatenated as any other variable.
+    """
+    arranged, findings = arrange(coord.dim, coord.values or (), names, options.order)
+    lengths: list[int | None] = [None] * len(arranged.blocks)
+    for i, (block, size) in enumerate(zip(arranged.block_of, sizes, strict=True)):
+        if size is None or lengths[block] not in (None, size):
+            detail = f"{coord.dim!r} has length {size}, but {lengths[block]} in files of the same {coord.source}"
+            return None, [*findings, Finding("conflict", "length", None, (names[i],), detail)]
+        lengths[block] = size
+    known = tuple(n for n in lengths if n is not None)
+    return Dimension(coord.dim, replace(coord, path=None, attributes=None), arranged, known, False), findings
 
 
 def size_of(dim: str, item: Input) -> int | None:
@@ -173,8 +193,8 @@ def dimension_plan(dim: Dimension, names: Sequence[str]) -> DimensionPlan:
     else:
         files = files_of(dim.arranged, names)
         blocks = tuple(
-            BlockPlan(scalar_json(b[0]) if len(b) else None, scalar_json(b[-1]) if len(b) else None, len(b), tuple(f))
-            for b, f in zip(dim.arranged.blocks, files, strict=True)
+            BlockPlan(scalar_json(b[0]) if len(b) else None, scalar_json(b[-1]) if len(b) else None, n, tuple(f))
+            for b, n, f in zip(dim.arranged.blocks, dim.lengths, files, strict=True)
         )
     time = coord.time
     return DimensionPlan(
