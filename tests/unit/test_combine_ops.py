@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,15 @@ from tests.array_support import RAW, ZLIB, opener, virtual
 
 from byteatlas.array import open_node
 from byteatlas.combine.inline import inline_array
-from byteatlas.combine.ops import drop, rechunk, rename, select, transpose
-from byteatlas.errors import BadRequest, BadSelection, NotFound, Unsupported
+from byteatlas.combine.model import CombineOptions
+from byteatlas.combine.ops import concat, drop, mask, rechunk, rename, select, transpose
+from byteatlas.errors import BadRequest, BadSelection, Conflict, NotFound, Unsupported
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import Encoding, RectilinearGrid, RegularGrid
 
 
 def tree(chain: Any = RAW) -> tuple[VirtualGroup, Any, Any]:
     """A group with a coordinate, a variable over (time, x) and a subgroup; the opener; the values."""
-    from dataclasses import replace
-
     values = np.arange(24, dtype="f4").reshape(6, 4)
     array, file, expected = virtual(values, RegularGrid((2, 4)), [Encoding(chain)], missing=0, inline=0)
     meta = replace(array.meta, dimension_names=("time", "x"), attributes={"coordinates": "time lat", "units": "K"})
@@ -103,3 +103,75 @@ def test_rectilinear_selection() -> None:
 
     part: Any = open_node(select_array(array, 0, 3, 9), opener(file))
     np.testing.assert_array_equal(part[...], expected[3:9])
+
+
+def test_concat_keeps_the_order_and_takes_no_coordinate() -> None:
+    group, files, expected = tree()
+    first, last = select(group, "time", 0, 2), select(group, "time", 2, 6)
+    both: Any = open_node(concat([last, first], "time"), files)
+    np.testing.assert_array_equal(both["v"][...], np.concatenate([expected[2:], expected[:2]]))
+    np.testing.assert_array_equal(both["deep/w"][...], both["v"][...])
+    assert both["time"][...].tolist() == [2, 3, 4, 5, 0, 1]
+
+
+def test_concat_along_a_new_dimension() -> None:
+    group, files, expected = tree()
+    both: Any = open_node(concat([group, group], "member"), files)
+    np.testing.assert_array_equal(both["v"][...], np.stack([expected, expected]))
+    assert both["v"].dims == ("member", "time", "x")
+
+
+def test_concat_compares_what_does_not_have_the_dimension() -> None:
+    def with_lat(values: list[float]) -> VirtualGroup:
+        line = inline_array(np.array(values), ("lat",), {})
+        return VirtualGroup(arrays={"n": inline_array(np.arange(2), ("time",), {}), "lat": line})
+
+    same: Any = open_node(concat([with_lat([1, 2]), with_lat([1, 2])], "time"))
+    assert same["n"][...].tolist() == [0, 1, 0, 1]
+    with pytest.raises(Conflict, match="values differ"):
+        concat([with_lat([1, 2]), with_lat([1, 3])], "time")
+    group, _, _ = tree()
+    with pytest.raises(BadRequest, match="read="):
+        concat([group, VirtualGroup(arrays={"v": tree(ZLIB)[0].arrays["v"]})], "nowhere", options=trusting_nothing())
+
+
+def trusting_nothing() -> CombineOptions:
+    """No stacking, so that everything has to be the same."""
+    return CombineOptions(stack=())
+
+
+def test_mask_reads_fill_outside() -> None:
+    group, files, expected = tree()
+    boxed: Any = open_node(mask(group, {"time": (2, 4)}), files)
+    fill = boxed["v"].fill_value
+    want = np.full_like(expected, fill)
+    want[2:4] = expected[2:4]
+    np.testing.assert_array_equal(boxed["v"][...], want)
+    np.testing.assert_array_equal(boxed["deep/w"][...], want)
+    assert boxed["time"][...].tolist() == [0, 1, 2, 3, 4, 5]
+    whole: Any = open_node(mask(group, {"time": (0, 6), "x": (0, 4)}), files)
+    np.testing.assert_array_equal(whole["v"][...], expected)
+
+
+def test_mask_cuts_no_chunks() -> None:
+    group, files, expected = tree()
+    with pytest.raises(BadSelection, match="cuts the chunk 2:4"):
+        mask(group, {"time": (3, 6)})
+    with pytest.raises(BadSelection, match="not inside"):
+        mask(group, {"time": (2, 7)})
+    boxed: Any = open_node(mask(group, {"time": (3, 6)}, keep_cut=True), files)
+    np.testing.assert_array_equal(boxed["v"][2:], expected[2:])
+    assert (boxed["v"][:2] == boxed["v"].fill_value).all()
+
+
+def test_mask_needs_a_fill_value() -> None:
+    values = np.arange(8, dtype="u2").reshape(4, 2)
+    array, file, expected = virtual(values, RegularGrid((2, 2)), [Encoding(RAW)])
+    meta = replace(array.meta, dimension_names=("y", "x"), fill_value=None)
+    group = VirtualGroup(arrays={"v": VirtualArray(meta, array.manifest)})
+    with pytest.raises(Unsupported, match="no fill value"):
+        mask(group, {"y": (0, 2)})
+    with pytest.raises(Unsupported, match="no value of uint16"):
+        mask(group, {"y": (0, 2)}, fill=-1)
+    boxed: Any = open_node(mask(group, {"y": (0, 2)}, fill=9), opener(file))
+    assert boxed["v"][...].tolist() == [*expected[:2].tolist(), [9, 9], [9, 9]]

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byteatlas.array import open_node
+from byteatlas.combine import ByOrder, CombineOptions, combine, plan_combine
+from byteatlas.combine.inline import inline_array
 from byteatlas.combine.model import Finding, scalar_json
 from byteatlas.combine.order import arrange
 from byteatlas.combine.times import (
@@ -19,6 +22,7 @@ from byteatlas.combine.times import (
     parse_units,
     same_calendar,
 )
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
 
 cftime = pytest.importorskip("cftime")
 
@@ -159,3 +163,49 @@ def test_given_order_is_kept() -> None:
 def test_many_names_are_shortened() -> None:
     finding = Finding("conflict", "units", "v", tuple(f"f{i}" for i in range(9)), "units differ")
     assert finding.sentence() == "variable 'v': units differ (f0, f1, f2 and 6 more) [units]"
+
+
+def months(units: str, values: list[int], **more: str) -> VirtualGroup:
+    time = inline_array(np.array(values), ("time",), {"units": units, **more})
+    other = inline_array(np.array(values), ("time",), {"units": units, **more})
+    return VirtualGroup(arrays={"time": time, "forecast": other})
+
+
+def never(array: VirtualArray) -> Any:
+    raise AssertionError("nothing has to be read")
+
+
+@pytest.mark.parametrize(
+    ("units", "reason"),
+    [
+        ("months since 2000-01-01", "months have no fixed length"),
+        ("years since 2000-01-01", "years have no fixed length"),
+        ("common_years since 2000-01-01", "do not agree"),
+        ("fortnights since 2000-01-01", "'fortnights' is not known"),
+        ("days since yesterday", "reference date 'yesterday'"),
+    ],
+)
+def test_times_that_cannot_be_converted_say_why(units: str, reason: str) -> None:
+    assert parse_units(units) is None
+    files = [months(units, [0, 1]), months("days since 2000-03-01", [0, 1])]
+    plan = plan_combine(files, CombineOptions(concat=("time",)), read=never)
+    assert [f.code for f in plan.conflicts] == ["units"]
+    assert reason in plan.conflicts[0].detail
+    plan = plan_combine(files, CombineOptions(concat=("time",), coords={"time": ByOrder()}), read=never)
+    assert {f.variable for f in plan.conflicts} == {"time", "forecast"}
+    assert all(reason in f.detail for f in plan.conflicts)
+
+
+def test_months_in_equal_units_stay_as_they_are() -> None:
+    units = "months since 2000-01-01"
+    both = combine([months(units, [2, 3]), months(units, [0, 1])], CombineOptions(concat=("time",)), read=never)
+    time = both.arrays["time"]
+    assert time.meta.attributes["units"] == units
+    opened: Any = open_node(both)
+    assert opened["time"][...].tolist() == [0, 1, 2, 3]
+
+
+def test_an_unknown_calendar_is_named() -> None:
+    files = [months("days since 2000-01-01", [0], calendar=c) for c in ("lunar", "standard")]
+    plan = plan_combine(files, CombineOptions(concat=("time",)), read=never)
+    assert "calendar 'lunar' is not known" in plan.conflicts[0].detail

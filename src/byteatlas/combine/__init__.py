@@ -12,6 +12,7 @@ from byteatlas.combine.model import (
     Plan,
     Values,
 )
+from byteatlas.combine.ops import concat, mask
 from byteatlas.combine.plan import combine, plan_combine
 
 __all__ = [
@@ -26,5 +27,7 @@ __all__ = [
     "Plan",
     "Values",
     "combine",
+    "concat",
+    "mask",
     "plan_combine",
 ]

@@ -207,7 +207,9 @@ def common_time(
     texts = "; ".join(dict.fromkeys(f"{u!r} ({c or 'standard'})" for u, c in [first, *(pairs[i] for i in odd[:3])]))
     units = [u for u in own if u is not None]
     if len(units) != len(own):
-        return None, (), [Finding("conflict", "units", path, names, f"units differ and are not all CF times: {texts}")]
+        why = "; ".join(dict.fromkeys(times.why_not(*p) for p, u in zip(pairs, own, strict=True) if u is None))
+        detail = f"units differ and are not all CF times of a fixed length: {texts} ({why})"
+        return None, (), [Finding("conflict", "units", path, names, detail)]
     calendar = times.same_calendar(units, values)
     if calendar is None:
         return None, (), [Finding("conflict", "calendar", path, names, f"calendars differ: {texts}")]

@@ -1,19 +1,30 @@
-"""Operations on virtual groups that touch references and metadata only: select, rename, drop, transpose, re-chunk."""
+"""Operations on virtual groups that touch references and metadata only: select, mask, rename, drop, transpose..."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combine.inline import inline_array
-from byteatlas.combine.model import ReadArray
+from byteatlas.combine.model import ByOrder, CombineOptions, ReadArray
+from byteatlas.combine.plan import combine
 from byteatlas.combine.values import inline_values, nbytes
 from byteatlas.errors import BadRequest, BadSelection, Unsupported
-from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray, VirtualGroup
+from byteatlas.manifest.model import (
+    INLINE,
+    MISSING,
+    ChunkManifest,
+    Manifest,
+    Rows,
+    SourceInfo,
+    VirtualArray,
+    VirtualGroup,
+)
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
@@ -136,6 +147,83 @@ class RowSlice:
         return ChunkManifest(
             self.grid_shape, self.sources, rows.source, rows.offset, rows.length, rows.encoding, inlined
         )
+
+
+def concat(
+    groups: Sequence[VirtualGroup], dim: str, *, read: ReadArray | None = None, options: CombineOptions | None = None
+) -> VirtualGroup:
+    """Groups one after the other along a dimension, in the order given, whatever their coordinate values are.
+
+    As xarray's ``concat``: arrays without the dimension must be the same in all groups; a dimension that no group has
+    becomes a new leading one. Everything else is as in `combine`, which raises `Conflict`. Without ``read``, arrays
+    that must be compared but refer to different bytes raise `BadRequest` (``options.trust`` takes the first one).
+    """
+    chosen = replace(options or CombineOptions(), concat=(dim,), coords={dim: ByOrder()}, order="given")
+
+    def nobody(array: VirtualArray) -> NDArray[Any]:
+        raise BadRequest(f"an array without {dim!r} refers to different bytes in some groups: comparing needs read=")
+
+    return combine(groups, chosen, read=read or nobody)
+
+
+def mask(
+    group: VirtualGroup, region: Mapping[str, tuple[int, int]], *, keep_cut: bool = False, fill: float | None = None
+) -> VirtualGroup:
+    """Everything outside of a box reads as the fill value; shapes and coordinates stay.
+
+    Args:
+        region: first and last position (excluded) along each of some dimensions. Arrays that have all of them are
+            masked, but for coordinate variables (those with the name of a dimension).
+        keep_cut: keep chunks whole that are inside in part. Otherwise they raise `BadSelection`: chunks cannot be cut.
+        fill: the fill value of arrays that have none. Without it they raise `Unsupported`, as do arrays whose missing
+            chunks it would change.
+    """
+
+    def change(path: str, array: VirtualArray) -> VirtualArray:
+        names = array.meta.dimension_names or ()
+        if not all(d in names for d in region) or path.rpartition("/")[2] in names:
+            return array
+        boxes = {names.index(d): box for d, box in region.items()}
+        return masked_array(array, boxes, path=path, keep_cut=keep_cut, fill=fill)
+
+    return map_arrays(group, change)
+
+
+def masked_array(
+    array: VirtualArray, boxes: Mapping[int, tuple[int, int]], *, path: str, keep_cut: bool, fill: float | None
+) -> VirtualArray:
+    """One array without the chunks that are outside of the box, which is given by axis."""
+    meta, m = array.meta, array.manifest.load()
+    outside = np.zeros(m.grid_shape, np.bool_)
+    for axis, (start, stop) in boxes.items():
+        length = meta.shape[axis]
+        if not 0 <= start <= stop <= length:
+            raise BadSelection(f"{path}: {start}:{stop} is not inside of 0:{length}")
+        borders = np.minimum(boundaries(length, meta.grid, axis), length)
+        begin, end = borders[:-1], borders[1:]
+        gone = (end <= start) | (begin >= stop)
+        cut = ~gone & ((begin < start) | (end > stop))
+        if bool(cut.any()) and not keep_cut:
+            first = int(np.flatnonzero(cut)[0])
+            detail = f"{start}:{stop} cuts the chunk {int(begin[first])}:{int(end[first])} of axis {axis}"
+            raise BadSelection(f"{path}: {detail}; chunks cannot be cut")
+        outside |= gone.reshape([-1 if i == axis else 1 for i in range(meta.ndim)])
+    flat = outside.reshape(-1)
+    if meta.fill_value is None:
+        if fill is None:
+            raise Unsupported("fill", f"{path} has no fill value for what is outside of the region; give one")
+        if bool((m.source == MISSING).any()):
+            raise Unsupported("fill", f"{path} has missing chunks, which a fill value would change")
+        value = np.asarray(fill).astype(meta.data_type.numpy)[()]
+        if value != fill and not (value != value and fill != fill):
+            raise Unsupported("fill", f"{path}: {fill} is no value of {meta.data_type.name}")
+        meta = replace(meta, fill_value=value)
+    source = np.where(flat, np.int32(MISSING), m.source)
+    offset, length_column = np.where(flat, np.uint64(0), m.offset), np.where(flat, np.uint64(0), m.length)
+    inlined = {k: v for k, v in m.inlined.items() if source[k] == INLINE}
+    return VirtualArray(
+        meta, ChunkManifest(m.grid_shape, m.sources, source, offset, length_column, m.encoding, inlined)
+    )
 
 
 def drop(group: VirtualGroup, paths: Sequence[str]) -> VirtualGroup:

@@ -43,7 +43,11 @@ def rewritten(
     else:
         parsed = [times.parse_units(a.meta.attributes.get("units"), a.meta.attributes.get("calendar")) for a in arrays]
         own = tuple(p for p in parsed if p is not None)
-        calendar = times.same_calendar(own, values) if len(own) == len(parsed) else None
+        if len(own) < len(parsed):
+            pairs = [(a.meta.attributes.get("units"), a.meta.attributes.get("calendar")) for a in arrays]
+            why = next(times.why_not(*pair) for pair, units in zip(pairs, parsed, strict=True) if units is None)
+            return None, [Finding("conflict", "units", path, names, f"time units differ: {why}")]
+        calendar = times.same_calendar(own, values)
         if calendar is None:
             return None, [
                 Finding("conflict", "calendar", path, names, "time units or calendars cannot be brought together")

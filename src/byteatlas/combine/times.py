@@ -30,6 +30,15 @@ ALIASES = {
     "hrs": "hour", "d": "day", "ms": "millisecond", "msec": "millisecond", "msecs": "millisecond",
     "millisec": "millisecond", "us": "microsecond", "microsec": "microsecond", "ns": "nanosecond",
 }  # fmt: skip
+VARYING = {
+    "month": "months have no fixed length (UDUNITS takes them as 30.436875 days, others by the calendar)",
+    "year": "years have no fixed length (UDUNITS takes them as 365.242198781 days, others by the calendar)",
+    "common_year": "programs do not agree on its length",
+    "week": "weeks are no CF unit of time",
+    "decade": "decades have no fixed length",
+    "century": "centuries have no fixed length",
+}
+"""Units whose length depends on the date, or on who is asked."""
 CALENDARS = {
     "gregorian": "standard",
     "standard": "standard",
@@ -42,7 +51,7 @@ CALENDARS = {
     "julian": "julian",
 }
 CUMULATIVE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
-UNITS = re.compile(r"^\s*([a-zA-Z]+?)(s?)\s+since\s+(.+?)\s*$", re.IGNORECASE)
+UNITS = re.compile(r"^\s*([a-zA-Z_]+?)(s?)\s+since\s+(.+?)\s*$", re.IGNORECASE)
 DATE = re.compile(
     r"^(\d{1,5})-(\d{1,2})(?:-(\d{1,2}))?(?:[T\s]+(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?)?"
     r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$",
@@ -72,6 +81,20 @@ def parse_units(text: object, calendar: object = None) -> TimeUnits | None:
         return None
     reference = reference_ns(date, name)
     return None if reference is None else TimeUnits(text, name, NANOSECONDS[word], reference)
+
+
+def why_not(text: object, calendar: object = None) -> str:
+    """Why `parse_units` gives None, in words."""
+    if not isinstance(text, str) or (match := UNITS.match(text)) is None:
+        return f"{text!r} is no CF time"
+    if calendar is not None and str(calendar).lower() not in CALENDARS:
+        return f"calendar {calendar!r} is not known"
+    word = match[1].lower()
+    if word in VARYING:
+        return f"{text!r}: {VARYING[word]}, so that such times cannot be converted exactly"
+    if ALIASES.get(word + match[2].lower(), ALIASES.get(word, word)) not in NANOSECONDS:
+        return f"{text!r}: the unit {match[1] + match[2]!r} is not known"
+    return f"{text!r}: the reference date {match[3]!r} is not understood"
 
 
 def is_time(text: object) -> bool:
