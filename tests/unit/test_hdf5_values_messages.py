@@ -169,6 +169,19 @@ def test_refused_filters_say_number_and_name() -> None:
         assert words in caught.value.detail
 
 
+@pytest.mark.parametrize("damaged", [5, 6, 7])
+def test_scaleoffset_flags_other_than_0_and_1_are_refused(damaged: int) -> None:
+    """libhdf5 compares them with 1: any other "fill value is defined" means that it is not."""
+    values = [2, 0, 3, 0, 8, 1, 0, 1, *([0] * 12)]
+    plain = filters.Pipeline((filters.Filter(6, "", 1, tuple(values)),))
+    number = datatype.parse(h5t.STD_I64LE.encode()[2:])
+    assert [c.name for c in filters.codecs(plain, 0, number, (3,))] == ["byteatlas.hdf5-scaleoffset"]
+    values[damaged] |= 1 << 29
+    pipeline = filters.Pipeline((filters.Filter(6, "", 1, tuple(values)),))
+    with pytest.raises(Unsupported, match="flags"):
+        filters.codecs(pipeline, 0, number, (3,))
+
+
 def test_rows_are_in_order_and_unique() -> None:
     numbers = [row.id for row in ROWS]
     assert numbers == sorted(set(numbers))

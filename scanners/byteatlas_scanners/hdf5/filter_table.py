@@ -92,9 +92,11 @@ def _scaleoffset(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     kind, scale, count, cls, size, sign, order, fill = item.values[:8]
     if kind not in (0, 2) or cls not in (0, 1) or size not in (1, 2, 4, 8) or (cls == 1 and (kind or size < 4)):
         raise _bad(item, "only integers, and floats scaled by powers of ten, are known")
+    if max(sign, order, fill) > 1:  # the library compares each with 1; damage must not be read as another meaning
+        raise _bad(item, "flags other than 0 and 1")
     digits = scale - (1 << 32) if scale >> 31 else scale
     configuration: dict[str, JSON] = {
-        "class": ("integer", "float")[cls], "size": size, "signed": bool(sign), "order": "<>"[order & 1],
+        "class": ("integer", "float")[cls], "size": size, "signed": bool(sign), "order": "<>"[order],
         "count": count, "scale": digits,
     }  # fmt: skip
     if fill:
