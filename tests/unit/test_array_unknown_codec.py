@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from byteatlas.array import Array, Group, open_node
-from byteatlas.errors import Unsupported
+from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, inline_manifest
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
@@ -49,3 +49,24 @@ def test_walking_shows_it_and_reading_it_raises(root: Group) -> None:
     for read in reads:
         with pytest.raises(Unsupported, match=r"odd: .*no_such_codec"):
             read()
+
+
+def test_bad_configurations_wait_too() -> None:
+    tree = VirtualGroup(arrays={"odd": array(CodecSpec("numcodecs.zlib", {"level": "high"}))})
+    node = open_node(tree)
+    assert isinstance(node, Group)
+    ((_, odd),) = node.walk()
+    assert isinstance(odd, Array)
+    with pytest.raises(InvalidMetadata, match="odd"):
+        odd[...]
+    with pytest.raises(InvalidMetadata):
+        node["odd"]
+
+
+def test_an_empty_selection_of_an_absurd_grid_costs_nothing() -> None:
+    shape = (1 << 56, 0)
+    encoding = Encoding((CodecSpec("bytes", {"endian": "little"}),))
+    meta = ArrayMeta(shape, from_numpy(np.dtype("<i4")), RegularGrid((4, 4)), (encoding,))
+    found = open_node(VirtualArray(meta, inline_manifest((1 << 54, 0), {})))
+    assert isinstance(found, Array)
+    assert found[...].shape == shape

@@ -154,6 +154,8 @@ def _value(value: Value, lookup: Lookup) -> JSON:
     count = math.prod(shape)
     if count * dt.size > len(data):
         raise CorruptFile(lookup.context.form.base, "an attribute's value is cut off")
+    if not count and math.prod(n for n in shape if n) > MOST_EMPTY:
+        raise CorruptFile(lookup.context.form.base, f"an attribute of shape {shape}")
     if dt.plain is not None and not dt.symbols:
         numbers = np.frombuffer(data, dt.plain, count)
         return numbers.tolist() if len(shape) == 1 else numbers.reshape(shape).tolist()
@@ -161,6 +163,8 @@ def _value(value: Value, lookup: Lookup) -> JSON:
 
 
 _SINGLE = ((), (1,))
+MOST_EMPTY = 1 << 16
+"""Empty lists that an attribute without elements may become."""
 _FORMATS = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q"} | {
     "f2": "e",
     "f4": "f",

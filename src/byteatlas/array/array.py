@@ -17,7 +17,7 @@ from byteatlas.array.pipelines import Pipelines
 from byteatlas.array.plan import Plan, plan_orthogonal, plan_points
 from byteatlas.array.points import read_points
 from byteatlas.array.read import ChunkContext, allocate, read_plan
-from byteatlas.errors import BadRequest, BadSelection, Unsupported
+from byteatlas.errors import BadRequest, BadSelection, InvalidMetadata, Unsupported
 from byteatlas.meta.fill import default
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
@@ -43,8 +43,8 @@ class Array:
     along each axis, ``vindex`` points or a mask, ``blocks`` grid positions. A chunk that was never written reads as
     the fill value; one whose bytes cannot be fetched raises `FetchFailed`, one that does not decode `CorruptChunk`.
 
-    An array whose codecs are unknown raises `Unsupported` when it is made, or with ``strict=False`` when it is first
-    read: walking over a tree shows its metadata beside its neighbours'.
+    An array whose codecs are unknown or wrong raises `Unsupported` or `InvalidMetadata` when it is made, or with
+    ``strict=False`` when it is first read: walking over a tree shows its metadata beside its neighbours'.
     """
 
     __slots__ = ("_context", "_fault", "_grid", "_inner_shape", "_locator", "_meta", "_options", "_path", "_registry")
@@ -61,10 +61,10 @@ class Array:
     ) -> None:
         self._meta, self._path, self._options = meta, path, options
         self._locator, self._registry = locator, registry
-        self._fault: Unsupported | None = None
+        self._fault: Unsupported | InvalidMetadata | None = None
         try:
             inner = unsharded(meta, locator, Pipelines(meta, registry), options)
-        except Unsupported as error:
+        except (Unsupported, InvalidMetadata) as error:
             if strict:
                 raise
             self._grid, self._inner_shape, self._fault = meta.grid, None, error
@@ -226,13 +226,18 @@ class Array:
     def _orthogonal(self, selection: tuple[sel.AxisSelection, ...], out: NDArray[Any] | None) -> NDArray[Any]:
         # The result's size is checked before anything is planned: an absurd shape has an absurd number of chunks.
         result = self._result(sel.result_shape(selection), out)
+        if not result.size:  # an axis of no length beside one of 2**60: nothing to plan
+            return result
         plan = plan_orthogonal(selection, self.shape, self._grid)
         read_plan(plan, _undropped(plan, result), self._context, self._options)
         return result
 
     def _result(self, shape: Shape, out: NDArray[Any] | None) -> NDArray[Any]:
-        if self._fault is not None:
-            raise Unsupported(self._fault.reason, self._fault.detail, self._path) from self._fault
+        match self._fault:
+            case Unsupported(reason=reason, detail=detail):
+                raise Unsupported(reason, detail, self._path) from self._fault
+            case InvalidMetadata(why=why):
+                raise InvalidMetadata(self._path, why) from self._fault
         if out is None:
             return allocate(shape, self.dtype, self._options, BadSelection)
         if not isinstance(out, np.ndarray) or out.shape != shape:
