@@ -21,12 +21,14 @@ class Arranged:
         blocks: the coordinate values of each run, in result order.
         direction: ``ascending``, ``descending``, ``given`` or ``single``.
         line: all coordinate values in result order, when they are at hand.
+        straight: the inputs are in order as they are, each with a run of its own.
     """
 
     block_of: tuple[int, ...]
     blocks: tuple[NDArray[Any], ...]
     direction: str
     line: NDArray[Any] | None = None
+    straight: bool = False
 
 
 def arrange(
@@ -65,7 +67,7 @@ def in_line(values: Sequence[NDArray[Any]]) -> Arranged | None:
         line = np.concatenate(blocks)
     if not bool((line[1:] > line[:-1]).all()):
         return None
-    return Arranged(tuple(order), blocks, "ascending" if len(line) > 1 else "single", line)
+    return Arranged(tuple(order), blocks, "ascending" if len(line) > 1 else "single", line, isinstance(order, range))
 
 
 def runs(values: Sequence[NDArray[Any]]) -> tuple[list[int], list[int]]:

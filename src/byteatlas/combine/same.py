@@ -93,9 +93,13 @@ def batch_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], simple: bool) -> b
         and same_fills(first.fill_value, list(map(FILL, metas)))
         and same(type, grids, RegularGrid)
         and same(CHUNKS, grids, getattr(first.grid, "chunk_shape", None))
-        and same(NUMPY, types, first.data_type.numpy)
-        and same(NAME, types, first.data_type.name)
-        and (simple or same(CONFIGURATION, types, first.data_type.configuration))
+        and (
+            len(set(map(id, types))) == 1
+            and types[0] is first.data_type
+            or same(NUMPY, types, first.data_type.numpy)
+            and same(NAME, types, first.data_type.name)
+            and (simple or same(CONFIGURATION, types, first.data_type.configuration))
+        )
         and same(CHUNKS, encodings, None)
         and same(TYPE, encodings, None)
         and same(CAST, encodings, ())

@@ -153,7 +153,7 @@ def plain_run(axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: C
     meta = cls.meta
     if dim is None or len(axes) != 1 or not dim.single or not isinstance(meta.grid, RegularGrid):
         return None
-    if dim.arranged.direction == "given" or dim.coordinate.values is None:
+    if dim.arranged.straight or dim.arranged.direction == "given" or dim.coordinate.values is None:
         ordered: Sequence[VirtualArray] = arrays
     else:
         placed: list[VirtualArray | None] = [None] * len(arrays)
@@ -162,7 +162,7 @@ def plain_run(axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: C
         ordered = [a for a in placed if a is not None]
     chunk = meta.grid.chunk_shape[0]
     lengths = [a.meta.shape[0] for a in ordered]
-    if tuple(lengths) != dim.lengths or any(n % chunk for n in lengths[:-1]):
+    if tuple(lengths) != dim.lengths or any(n % chunk for n in set(lengths[:-1])):
         return None
     manifests = tuple(a.manifest for a in ordered)
     total = sum(lengths)
