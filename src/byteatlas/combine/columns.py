@@ -114,8 +114,9 @@ def end_to_end(columns: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any
     be what they should be.
     """
     if list(map(DTYPE, columns)).count(dtype) == len(columns):
+        buffers: Any = columns
         try:
-            return np.frombuffer(bytearray().join(columns), dtype)
+            return np.frombuffer(bytearray().join(buffers), dtype)
         except (ValueError, BufferError):  # not contiguous
             pass
     return np.concatenate(columns, dtype=dtype) if columns else np.zeros(0, dtype)

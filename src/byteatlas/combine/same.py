@@ -39,13 +39,14 @@ class Class:
 
 BATCH = 256
 """Descriptions that are compared at once: few enough to stay in the processor's cache."""
-SHAPE, GRID, CHUNKS, DIMS, ATTRIBUTES, FILL, TYPE, NUMPY, NAME, CONFIGURATION, ENCODINGS, CODECS, CAST = map(
+SHAPE, GRID, CHUNKS, DIMS, ATTRIBUTES, FILL, TYPE, NUMPY, NAME, CONFIGURATION, ENCODINGS, CODECS = map(
     attrgetter,
     (
         "shape", "grid", "chunk_shape", "dimension_names", "attributes", "fill_value", "data_type", "numpy", "name",
-        "configuration", "encodings", "codecs", "cast",
+        "configuration", "encodings", "codecs",
     ),
 )  # fmt: skip
+EXTRAS = attrgetter("chunk_shape", "data_type", "cast")
 
 
 def classify(metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: frozenset[int]) -> list[Class]:
@@ -94,15 +95,14 @@ def batch_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], simple: bool) -> b
         and same(type, grids, RegularGrid)
         and same(CHUNKS, grids, getattr(first.grid, "chunk_shape", None))
         and (
-            len(set(map(id, types))) == 1
-            and types[0] is first.data_type
-            or same(NUMPY, types, first.data_type.numpy)
-            and same(NAME, types, first.data_type.name)
-            and (simple or same(CONFIGURATION, types, first.data_type.configuration))
+            (len(set(map(id, types))) == 1 and types[0] is first.data_type)
+            or (
+                same(NUMPY, types, first.data_type.numpy)
+                and same(NAME, types, first.data_type.name)
+                and (simple or same(CONFIGURATION, types, first.data_type.configuration))
+            )
         )
-        and same(CHUNKS, encodings, None)
-        and same(TYPE, encodings, None)
-        and same(CAST, encodings, ())
+        and same(EXTRAS, encodings, (None, None, ()))
     ):
         return False
     chains = list(map(CODECS, encodings))

@@ -34,6 +34,8 @@ NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "complex64", "complex128",
 )  # fmt: skip
+PLAIN: Mapping[np.dtype[Any], DataType] = {np.dtype(n): DataType(n, np.dtype(n)) for n in NUMBERS}
+"""One object for each, so that the descriptions of thousands of arrays are seen to be equal at once."""
 NARROW = (
     "int2", "int4", "uint2", "uint4", "bfloat16", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4",
     "float8_e4m3", "float8_e4m3fn", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
@@ -86,8 +88,8 @@ def from_numpy(dtype: np.dtype[Any]) -> DataType:
     if native.names is not None:
         return _struct_of(native)
     kind = native.kind
-    if native.name in NUMBERS:
-        return DataType(native.name, native)
+    if (plain := PLAIN.get(native)) is not None:
+        return plain
     if native.name in NARROW:
         return DataType(native.name, native)
     if kind in "mM":
