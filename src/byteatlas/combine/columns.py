@@ -104,7 +104,9 @@ class SourceMemo:
     column: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
-SOURCE, OFFSET, LENGTH, SOURCES, DTYPE = map(attrgetter, ("source", "offset", "length", "sources", "dtype"))
+SOURCE, OFFSET, LENGTH, ENCODING, INLINED, SOURCES, DTYPE = map(
+    attrgetter, ("source", "offset", "length", "encoding", "inlined", "sources", "dtype")
+)
 
 
 def end_to_end(columns: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -141,7 +143,7 @@ def concatenated(
     length = end_to_end(list(map(LENGTH, manifests)), np.dtype(np.uint64))
     sources, source = renumber(source, manifests, starts, memo)
     inlined: dict[int, bytes] = {}
-    for m, start in zip(manifests, starts, strict=False):
+    for m, start in zip(manifests, starts, strict=False) if any(map(INLINED, manifests)) else ():
         if m.inlined:
             inlined.update({k + start: v for k, v in m.inlined.items()} if start else m.inlined)
     encoding = encoding_column(pieces, counts, total) if pieces else plain_encoding(manifests, starts)
@@ -208,7 +210,7 @@ def batches(starts: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def plain_encoding(manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> NDArray[np.uint8] | None:
     """The concatenated encoding column, unchanged; None when no manifest has one."""
-    if all(m.encoding is None for m in manifests):
+    if list(map(ENCODING, manifests)).count(None) == len(manifests):
         return None
     column = np.zeros(starts[-1], np.uint8)
     for m, start in zip(manifests, starts, strict=False):
