@@ -196,28 +196,28 @@ def is_fill(block: NDArray[Any], fill: Any) -> bool:
 
 def write_array_meta(store: WritableStore, path: str, meta: ArrayMeta) -> None:
     """Write an array's metadata documents. Consolidated copies are dropped: they would contradict."""
-    drop_consolidated(store)
-    base = f"{path}/" if path else ""
     if meta.zarr_format == 3:
-        _put_json(store, base + "zarr.json", v3.dump_array(meta))
-        return
-    zarray, zattrs = v2.dump_array(meta)
-    if zattrs:
-        _put_json(store, base + ".zattrs", zattrs)
-    _put_json(store, base + ".zarray", zarray)
+        _put_documents(store, path, {"zarr.json": v3.dump_array(meta)})
+    else:
+        zarray, zattrs = v2.dump_array(meta)
+        _put_documents(store, path, {".zattrs": zattrs, ".zarray": zarray})
 
 
 def write_group_meta(store: WritableStore, path: str, meta: GroupMeta) -> None:
     """Write a group's metadata documents. Consolidated copies are dropped: they would contradict."""
-    drop_consolidated(store)
-    base = f"{path}/" if path else ""
     if meta.zarr_format == 3:
-        _put_json(store, base + "zarr.json", v3.dump_group(meta))
-        return
-    zgroup, zattrs = v2.dump_group(meta)
-    if zattrs:
-        _put_json(store, base + ".zattrs", zattrs)
-    _put_json(store, base + ".zgroup", zgroup)
+        _put_documents(store, path, {"zarr.json": v3.dump_group(meta)})
+    else:
+        zgroup, zattrs = v2.dump_group(meta)
+        _put_documents(store, path, {".zattrs": zattrs, ".zgroup": zgroup})
+
+
+def _put_documents(store: WritableStore, path: str, documents: Mapping[str, JSON]) -> None:
+    """The document that makes the node exist comes last; one without members is left out."""
+    drop_consolidated(store)
+    for name, document in documents.items():
+        if document:
+            _put_json(store, f"{path}/{name}" if path else name, document)
 
 
 def create_group(
