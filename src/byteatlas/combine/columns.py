@@ -119,7 +119,7 @@ def end_to_end(columns: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any
         buffers: Any = columns
         try:
             return np.frombuffer(bytearray().join(buffers), dtype)
-        except (ValueError, BufferError):  # not contiguous
+        except (TypeError, ValueError, BufferError):  # not contiguous
             pass
     return np.concatenate(columns, dtype=dtype) if columns else np.zeros(0, dtype)
 
