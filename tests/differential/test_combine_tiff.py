@@ -69,6 +69,9 @@ def test_mosaic_of_rows_and_columns(tmp_path: Path, codec: str | None, size: tup
     files = sorted(tmp_path.glob("*.tif"), reverse=True)
     both = ba.combine(files, concat=("y", "x"), coords={"y": ROW, "x": COLUMN})
     assert list(both.arrays) == ["data"]
+    plan = ba.plan_combine(files, concat=("y", "x"), coords={"y": ROW, "x": COLUMN})
+    assert sum("no coordinate is made" in f.detail for f in plan.findings) == 2
+    assert [d.length for d in plan.dimensions] == [2 * size[0], 2 * size[1]]
     want = np.block([[images[r, c] for c in (0, 1)] for r in (0, 1)])
     np.testing.assert_array_equal(opened(both, tmp_path)["data"][...], want)
 

@@ -134,6 +134,8 @@ def tiles(
             return None, [*findings, Finding("conflict", "length", None, (names[i],), detail)]
         lengths[block] = size
     known = tuple(n for n in lengths if n is not None)
+    detail = f"one value for each file orders files along {coord.dim!r}; no coordinate is made of it"
+    findings.append(Finding("note", "coordinate", None, (), detail))
     return Dimension(coord.dim, replace(coord, path=None, attributes=None), arranged, known, False), findings
 
 
