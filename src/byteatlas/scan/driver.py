@@ -40,22 +40,17 @@ class Feed:
     def answer(self, asks: Sequence[Ask], others: dict[str, Source]) -> list[Answer]:
         """Answers to one batch, in order. Raises what the parser should see."""
         if all(type(ask) is ByteRange for ask in asks):  # by far the most frequent case
-            return self._bulk(asks)  # type: ignore[arg-type]
+            return list(self._read(self.main, asks))  # type: ignore[arg-type]
         answers: list[Answer] = [None] * len(asks)
         by_source: dict[str | None, list[int]] = {}
-        total = 0
         for i, ask in enumerate(asks):
             match ask:
                 case ByteRange():
                     by_source.setdefault(None, []).append(i)
-                    total += ask.length
-                case Elsewhere(url, where):
+                case Elsewhere(url):
                     by_source.setdefault(url, []).append(i)
-                    total += where.length
                 case Stat(url):
                     answers[i] = self._stat(url, others)
-        if total > MOST_BYTES_AT_ONCE:
-            raise CorruptFile(0, f"structures of {total} bytes in one step", self.main.url)
         for name, places in by_source.items():
             source = self.main if name is None else self._other(name, others)
             ranges = [a.range if isinstance(a := asks[i], Elsewhere) else a for i in places]
@@ -63,17 +58,16 @@ class Feed:
                 answers[i] = data
         return answers
 
-    def _bulk(self, asks: Sequence[ByteRange]) -> list[Answer]:
-        if sum([ask.length for ask in asks]) > MOST_BYTES_AT_ONCE:
-            raise CorruptFile(0, "structures of more than 2 GiB in one step", self.main.url)
-        return list(self._read(self.main, asks))
-
     def _read(self, source: Source, ranges: Sequence[ByteRange]) -> Sequence[Any]:
-        size = source.size()
+        size, total = source.size(), 0
         for where in ranges:
-            if where.offset < 0 or where.length < 0 or where.end > size:
-                why = f"a structure of {where.length} bytes lies outside of the file ({size} bytes)"
-                raise CorruptFile(where.offset, why, source.url)
+            offset, length = where.offset, where.length
+            if offset < 0 or length < 0 or offset + length > size:
+                why = f"a structure of {length} bytes lies outside of the file ({size} bytes)"
+                raise CorruptFile(offset, why, source.url)
+            total += length
+        if total > MOST_BYTES_AT_ONCE:
+            raise CorruptFile(0, f"structures of {total} bytes in one step, more than 2 GiB", source.url)
         return source.read(ranges)
 
     def _other(self, url: str, others: dict[str, Source]) -> Source:
