@@ -67,7 +67,7 @@ class LocalSource:
         try:
             for where in ranges:  # a scan asks for hundreds of small ranges: the usual case is spelled out
                 offset, length = where.offset, where.length
-                if 0 <= offset and 0 <= length <= size - offset and length < ONE_READ:
+                if offset >= 0 and 0 <= length <= size - offset and length < ONE_READ:
                     data = pread(fd, length, offset)
                     if len(data) == length:
                         found.append(data)
