@@ -50,14 +50,9 @@ class DirectoryStore:
     def get_into(self, key: str, memory: Callable[[int], memoryview], most: int | None = None) -> Buffer | None:
         """A value in memory that is given for its size."""
         path = self._path(key)
-        try:
-            fd = self._open(path)
-        except (FileNotFoundError, NotADirectoryError):
+        fd = self._open_if_there(path)
+        if fd is None:
             return None
-        except (OSError, ValueError) as error:
-            if isinstance(error, Forbidden):
-                raise
-            raise FetchFailed(path, str(getattr(error, "strerror", None) or error)) from error
         try:
             return _read_all(fd, path, memory, most)
         except IsADirectoryError:
@@ -119,14 +114,9 @@ class DirectoryStore:
 
     def source(self, key: str) -> Source | None:
         path = self._path(key)
-        try:
-            fd = self._open(path)
-        except (FileNotFoundError, NotADirectoryError):
+        fd = self._open_if_there(path)
+        if fd is None:
             return None
-        except (OSError, ValueError) as error:
-            if isinstance(error, Forbidden):
-                raise
-            raise FetchFailed(path, str(getattr(error, "strerror", None) or error)) from error
         os.close(fd)
         return LocalSource(os.path.realpath(path) if os.path.islink(path) else path)  # noqa: PTH114
 
@@ -172,6 +162,17 @@ class DirectoryStore:
             if len(self._inside) < MOST_FOLDERS:
                 self._inside.add(folder)
         return f"{self._root}/{key}"
+
+    def _open_if_there(self, path: str) -> int | None:
+        """A descriptor to be closed by the caller; None where there is no such file."""
+        try:
+            return self._open(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except Forbidden:
+            raise
+        except (OSError, ValueError) as error:
+            raise FetchFailed(path, str(getattr(error, "strerror", None) or error)) from error
 
     def _open(self, path: str) -> int:
         if self._links:
