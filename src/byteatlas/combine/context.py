@@ -11,6 +11,7 @@ from byteatlas.combine.order import Arranged, arrange, files_of
 from byteatlas.combine.times import TimeUnits
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
+from byteatlas.meta.model import ArrayMeta
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,6 +148,14 @@ def size_of(dim: str, item: Input) -> int | None:
         if dims is not None and dim in dims:
             return array.meta.shape[dims.index(dim)]
     return None
+
+
+def concat_axes(meta: ArrayMeta, context: Context) -> dict[int, Dimension]:
+    """The axes of an array that are concatenated dimensions."""
+    names = meta.dimension_names
+    if names is None:
+        return {}
+    return {names.index(d.name): d for d in context.dims if d.name in names}
 
 
 def bounds_of(coord: Coordinate, inputs: Sequence[Input]) -> Iterable[str]:

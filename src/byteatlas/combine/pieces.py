@@ -1,0 +1,109 @@
+"""The last step for a variable made of pieces: which manifest goes where, and what the array's metadata then say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from byteatlas.combine.columns import Piece
+from byteatlas.combine.context import Context
+from byteatlas.combine.jobs import Mosaic, Outcome
+from byteatlas.combine.layout import Layout, Member, compacted, explicit_encodings
+from byteatlas.combine.model import Finding
+from byteatlas.combine.reconcile import Merged
+from byteatlas.combine.same import Class
+from byteatlas.manifest.model import VirtualArray, empty_manifest
+from byteatlas.meta.grid import chunk_counts
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, RegularGrid
+
+
+def assemble_job(
+    path: str,
+    classes: Sequence[Class],
+    members: Sequence[Member],
+    by_input: dict[int, VirtualArray],
+    merged: Merged,
+    layout: Layout,
+    context: Context,
+    stacked: bool,
+) -> Outcome:
+    """Metadata and pieces."""
+    encodings, maps = list(merged.encodings), list(merged.maps)
+    findings: list[Finding] = []
+    if layout.explicit:
+        wide, maps = explicit_encodings(merged, classes)
+        encodings = list(wide)
+        shapes = " / ".join(dict.fromkeys(str(c.meta.grid) for c in classes))
+        findings.append(Finding("reconciled", "chunks", path, (), f"chunks of different extent: {shapes}"))
+    pieces = []
+    for m in members:
+        origin = tuple(layout.starts[a][b] for a, b in enumerate(m.block))
+        manifest = by_input[m.input].manifest.load()
+        pieces.append(Piece(origin, manifest, maps[m.cls], merged.constants[m.cls]))
+    if merged.absent is not None:
+        pieces += absent_pieces(members, layout, merged.absent)
+    return finished(path, classes[0].meta, encodings, pieces, merged, layout, findings, stacked)
+
+
+def absent_pieces(members: Sequence[Member], layout: Layout, encoding: int) -> list[Piece]:
+    """Pieces for the places that no member fills."""
+    filled = {m.block for m in members}
+    blocks = product(*(range(len(s) - 1) for s in layout.starts))
+    result = []
+    for block in blocks:
+        if block not in filled:
+            origin = tuple(layout.starts[a][b] for a, b in enumerate(block))
+            counts = tuple(layout.starts[a][b + 1] - layout.starts[a][b] for a, b in enumerate(block))
+            result.append(Piece(origin, empty_manifest(counts), None, encoding))
+    return result
+
+
+def finished(
+    path: str,
+    first: ArrayMeta,
+    encodings: Sequence[Any],
+    pieces: Sequence[Piece],
+    merged: Merged,
+    layout: Layout,
+    findings: list[Finding],
+    stacked: bool,
+) -> Outcome:
+    """Number the encodings by use, and write plain Zarr where that says it all."""
+    used: list[int] = []
+    for p in pieces:
+        used += p.encodings or ()
+        used += [] if p.constant is None else [p.constant]
+    kept, renumber = compacted(encodings, used or [0])
+    if len(kept) > 255:
+        return None, [*findings, Finding("conflict", "codecs", path, (), "more than 255 different encodings")]
+    renamed = [
+        replace(
+            p,
+            encodings=None if p.encodings is None else tuple(renumber[n] for n in p.encodings),
+            constant=None if p.constant is None else renumber[p.constant],
+        )
+        for p in pieces
+    ]
+    grid = layout.grid
+    if len(kept) == 1 and isinstance(grid, RegularGrid) and kept[0].chunk_shape == grid.chunk_shape:
+        kept = (replace(kept[0], chunk_shape=None),)
+    e = kept[0]
+    plain = len(kept) == 1 and e.chunk_shape is None and e.data_type is None and not e.cast
+    two = plain and isinstance(grid, RegularGrid)
+    meta = replace(
+        first,
+        shape=layout.shape,
+        grid=grid,
+        data_type=merged.data_type,
+        encodings=kept,
+        fill_value=merged.fill_value,
+        attributes=merged.attributes,
+        zarr_format=first.zarr_format if two else 3,
+        keys=first.keys if two else ChunkKeys("default", "/"),
+    )
+    counts = tuple(s[-1] for s in layout.starts)
+    if counts != chunk_counts(meta.shape, grid):
+        raise AssertionError(f"{path}: {counts} chunks laid out for {grid}")
+    return Mosaic(meta, counts, tuple(renamed), "stacked" if stacked else "concatenated"), findings
