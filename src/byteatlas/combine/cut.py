@@ -1,4 +1,4 @@
-"""Parts of arrays along one axis, by references: whole chunks where borders allow, else chunks that are read in part."""
+"""Parts of arrays along one axis, by references: whole chunks where borders allow, else parts of chunks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combine.refine import cuts, full_edges, split
-from byteatlas.errors import Unsupported
-from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray
+from byteatlas.manifest.model import INLINE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape

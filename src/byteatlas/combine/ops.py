@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.combine.cut import itemsize, parts, whole_chunks
 from byteatlas.combine.inline import inline_array
 from byteatlas.combine.model import ByOrder, CombineOptions, ReadArray
 from byteatlas.combine.plan import combine
@@ -19,14 +20,11 @@ from byteatlas.manifest.model import (
     INLINE,
     MISSING,
     ChunkManifest,
-    Manifest,
-    Rows,
-    SourceInfo,
     VirtualArray,
     VirtualGroup,
 )
 from byteatlas.meta.grid import boundaries, chunk_counts
-from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
 
 SMALL = 64 << 20
@@ -46,43 +44,49 @@ def map_arrays(
     return replace(group, arrays=arrays, groups=groups)
 
 
-def select(group: VirtualGroup, dim: str, start: int, stop: int, *, read: ReadArray | None = None) -> VirtualGroup:
+def select(
+    group: VirtualGroup, dim: str, start: int, stop: int, *, read: ReadArray | None = None, cut: bool = False
+) -> VirtualGroup:
     """Positions ``start`` to ``stop`` (excluded) along a dimension, in all arrays that have it.
 
-    ``start`` must be where a chunk begins, but in small arrays, which are read and kept in the map instead. ``stop``
-    may be anywhere. Raises `BadSelection` otherwise.
+    ``start`` must be where a chunk begins, but in small arrays, which are read and kept in the map instead, or when
+    ``cut`` says that chunks may be read in part (``byteatlas.crop``; the array is Zarr v3 then). ``stop`` may be
+    anywhere. Raises `BadSelection` otherwise.
     """
 
     def change(path: str, array: VirtualArray) -> VirtualArray:
         names = array.meta.dimension_names
         if names is None or dim not in names:
             return array
-        return select_array(array, names.index(dim), start, stop, path=path, read=read)
+        return select_array(array, names.index(dim), start, stop, path=path, read=read, cut=cut)
 
     return map_arrays(group, change)
 
 
 def select_array(
-    array: VirtualArray, axis: int, start: int, stop: int, *, path: str = "", read: ReadArray | None = None
+    array: VirtualArray,
+    axis: int,
+    start: int,
+    stop: int,
+    *,
+    path: str = "",
+    read: ReadArray | None = None,
+    cut: bool = False,
 ) -> VirtualArray:
     """Positions ``start`` to ``stop`` (excluded) along one axis of one array."""
-    meta = array.meta
-    length = meta.shape[axis]
+    length = array.meta.shape[axis]
     if not 0 <= start <= stop <= length:
         raise BadSelection(f"{path}: {start}:{stop} is not inside of 0:{length}")
     if (start, stop) == (0, length):
         return array
-    borders = boundaries(length, meta.grid, axis)
-    if start == stop or start not in borders[:-1]:
+    borders = boundaries(length, array.meta.grid, axis)
+    if start == stop:
         return select_values(array, axis, start, stop, path, read)
-    first = int(np.searchsorted(borders[:-1], start))
-    last = int(np.searchsorted(borders[:-1], stop))
-    grid = meta.grid
-    if isinstance(grid, RectilinearGrid):
-        grid = RectilinearGrid(tuple(e[first:last] if i == axis else e for i, e in enumerate(grid.edges)))
-    shape = tuple(stop - start if i == axis else n for i, n in enumerate(meta.shape))
-    new = replace(meta, shape=shape, grid=grid)
-    return VirtualArray(new, sliced(array.manifest, axis, first, last))
+    if start in borders[:-1]:
+        return whole_chunks(array, axis, borders, (start, stop))
+    if cut:
+        return parts(array, axis, [(start, stop)])[0]
+    return select_values(array, axis, start, stop, path, read)
 
 
 def select_values(
@@ -102,51 +106,12 @@ def select_values(
     return inline_array(np.ascontiguousarray(part), dims, meta.attributes, meta.zarr_format)
 
 
-def sliced(manifest: Manifest, axis: int, first: int, last: int) -> Manifest:
-    """Chunks ``first`` to ``last`` (excluded) along one axis of the grid."""
-    if axis == 0 and not isinstance(manifest, ChunkManifest):
-        return RowSlice(manifest, first, last)
-    m = manifest.load()
-    where = tuple(slice(first, last) if i == axis else slice(None) for i in range(len(m.grid_shape)))
-    flat = np.arange(len(m.source), dtype=np.int64).reshape(m.grid_shape)[where]
-    return picked(m, flat)
-
-
 def picked(m: ChunkManifest, flat: NDArray[np.int64]) -> ChunkManifest:
     """A manifest of the chunks at these flat positions; the grid has the shape of ``flat``."""
     rows = flat.reshape(-1)
     inlined = {i: m.inlined[k] for i, k in enumerate(rows.tolist()) if k in m.inlined} if m.inlined else {}
     encoding = None if m.encoding is None else m.encoding[rows]
     return ChunkManifest(flat.shape, m.sources, m.source[rows], m.offset[rows], m.length[rows], encoding, inlined)
-
-
-class RowSlice:
-    """Whole layers of another manifest's grid along its first axis; rows are read when they are asked for."""
-
-    __slots__ = ("begin", "grid_shape", "inner")
-
-    def __init__(self, inner: Manifest, first: int, last: int) -> None:
-        layer = math.prod(inner.grid_shape[1:])
-        self.inner, self.begin = inner, first * layer
-        self.grid_shape: Shape = (last - first, *inner.grid_shape[1:])
-
-    @property
-    def sources(self) -> tuple[SourceInfo, ...]:
-        return self.inner.sources
-
-    def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        return self.inner.rows(chunks + self.begin)
-
-    def inline(self, chunk: int) -> bytes:
-        return self.inner.inline(chunk + self.begin)
-
-    def load(self) -> ChunkManifest:
-        total = math.prod(self.grid_shape)
-        rows = self.rows(np.arange(total, dtype=np.int64))
-        inlined = {int(i): self.inline(int(i)) for i in np.flatnonzero(rows.source == -2)}
-        return ChunkManifest(
-            self.grid_shape, self.sources, rows.source, rows.offset, rows.length, rows.encoding, inlined
-        )
 
 
 def concat(
@@ -345,15 +310,6 @@ def rechunk(array: VirtualArray, chunks: Sequence[int]) -> VirtualArray:
     offset = np.where(source >= 0, m.offset[flat] + within.reshape(-1).astype(np.uint64) * step, np.uint64(0))
     length = np.where(source >= 0, step, np.uint64(0))
     return VirtualArray(replace(meta, grid=RegularGrid(new)), ChunkManifest(counts, m.sources, source, offset, length))
-
-
-def itemsize(meta: ArrayMeta) -> int | None:
-    """Bytes per element when a chunk's bytes are the elements in C order; else None."""
-    e = meta.encodings[0]
-    plain = len(e.codecs) == 1 and e.codecs[0].name == "bytes" and e.chunk_shape is None and not e.cast
-    if not plain or e.data_type is not None or meta.data_type.numpy.hasobject:
-        return None
-    return meta.data_type.numpy.itemsize
 
 
 def check_runs(old: Shape, new: Shape) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from byteatlas.combine.ops import RowSlice
+from byteatlas.combine.cut import RowSlice
 from byteatlas.combine.segments import SegmentedManifest
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.open import open_source
