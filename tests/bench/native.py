@@ -1,24 +1,25 @@
-"""Whole reads of equal Zarr v3 stores with 1 MiB chunks, codec by codec, beside tensorstore and zarrs."""
+"""Whole reads of equal Zarr v3 stores, codec by codec and in two shapes of 1 MiB chunks, beside the peers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.bench.decoders import baselines
 from tests.bench.reading import field
 from tests.bench.report import Row, interleaved
 
 from byteatlas.array import Array, open_store
 from byteatlas.array.create import array_meta
-from byteatlas.array.options import cores
 from byteatlas.array.write import create_array
 from byteatlas.codecs import build_pipeline
 from byteatlas.meta.model import CodecSpec
 from byteatlas.store.directory import DirectoryStore
 
+CHUNKS: Mapping[str, tuple[int, int, int]] = {"tiles": (4, 256, 256), "rows": (1, 256, 1024)}
+"""Two shapes of 1 MiB: one that is scattered over the result in runs of 1 KiB, one that is a run of it."""
 CODECS: Mapping[str, tuple[CodecSpec, ...]] = {
     "none": (),
     "zstd": (CodecSpec("zstd", {"level": 3, "checksum": False}),),
@@ -34,11 +35,12 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
     mib = scale.get("mib", 256)
     data = field(mib)
     for name, codecs in CODECS.items():
-        path = folder / f"native_{name}_{mib}"
-        if not (path / "zarr.json").exists():
-            meta = array_meta(data.shape, data.dtype, chunks=(4, 256, 256), compression=codecs, fill_value=0)
-            create_array(DirectoryStore(path, writable=True), "", meta)[...] = data
-        rows += _one(name, path, data, scale.get("rounds", 3))
+        for kind, shape in CHUNKS.items():
+            path = folder / f"native_{name}_{kind}_{mib}"
+            if not (path / "zarr.json").exists():
+                meta = array_meta(data.shape, data.dtype, chunks=shape, compression=codecs, fill_value=0)
+                create_array(DirectoryStore(path, writable=True), "", meta)[...] = data
+            rows += _one(f"{name}, {kind} of 1 MiB", path, data, scale.get("rounds", 3))
     return rows
 
 
@@ -47,30 +49,20 @@ def _one(name: str, path: Path, data: np.ndarray[Any, Any], rounds: int) -> list
     assert isinstance(ours, Array)
     out = np.zeros(ours.shape, ours.dtype)
     timed: dict[str, Callable[[], Any]] = {"byteatlas": lambda: ours.read(out=out), "byteatlas, new array": ours.read}
-    timed["decoders alone"] = _alone(ours, path)
+    timed.update(_alone(ours, path, out))
     timed.update(_tensorstore(path))
     timed.update(_zarrs(path))
     ours.read(out=out)
     np.testing.assert_array_equal(out, data)
-    return interleaved(f"read {out.nbytes >> 20} MiB, native store, {name}, 1 MiB chunks", timed, rounds, out.nbytes)
+    return interleaved(f"read {out.nbytes >> 20} MiB, native store, {name}", timed, rounds, out.nbytes)
 
 
-def _alone(array: Array, path: Path) -> Callable[[], Any]:
-    files = sorted(p for p in (path / "c").rglob("*") if p.is_file())
+def _alone(array: Array, path: Path, result: np.ndarray[Any, Any]) -> Mapping[str, Callable[[], Any]]:
     meta = array.meta
     pipeline = build_pipeline(meta.encodings[0], meta.data_type, array.chunks, meta.fill_value)
-    chunks = [p.read_bytes() for p in files]
-
-    def work(mine: list[bytes]) -> None:
-        out = np.empty(pipeline.shape, pipeline.dtype)
-        for chunk in mine:
-            pipeline.decode(chunk, out)
-
-    def run_all() -> None:
-        with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(work, [chunks[k :: cores()] for k in range(cores())]))
-
-    return run_all
+    counts = tuple(n // c for n, c in zip(array.shape, array.chunks, strict=True))
+    chunks = [(path / "c" / "/".join(map(str, index))).read_bytes() for index in np.ndindex(*counts)]
+    return baselines(pipeline, chunks, result)
 
 
 def _tensorstore(path: Path) -> dict[str, Callable[[], Any]]:

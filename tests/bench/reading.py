@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.bench.decoders import baselines
 from tests.bench.report import Row, interleaved
 
 import byteatlas as ba
 from byteatlas.array import Array
-from byteatlas.array.options import cores
 from byteatlas.codecs import build_pipeline
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta import v3
@@ -72,24 +71,13 @@ def native_store(folder: Path, name: str, node: VirtualArray) -> Path:
     return path
 
 
-def raw_speed(node: VirtualArray, path: Path, workers: int) -> Timed:
-    """The decoders alone, on all cores: no planning, no files, no scatter."""
+def _alone(node: VirtualArray, path: Path, result: np.ndarray[Any, Any]) -> Mapping[str, Timed]:
     manifest = node.manifest.load()
     data = path.read_bytes()
     assert isinstance(node.meta.grid, RegularGrid)
     pipeline = build_pipeline(node.meta.encodings[0], node.meta.data_type, node.meta.grid.chunk_shape, None)
     chunks = [data[o : o + n] for o, n in zip(manifest.offset.tolist(), manifest.length.tolist(), strict=True)]
-
-    def work(mine: list[bytes]) -> None:
-        out = np.empty(pipeline.shape, pipeline.dtype)
-        for chunk in mine:
-            pipeline.decode(chunk, out)
-
-    def run() -> None:
-        with ThreadPoolExecutor(workers) as threads:
-            list(threads.map(work, [chunks[k::workers] for k in range(workers)]))
-
-    return run
+    return baselines(pipeline, chunks, result)
 
 
 def _fsspec_zarr(refs: Path, **options: Any) -> Any:
@@ -117,7 +105,7 @@ def large(folder: Path, mib: int, rounds: int) -> list[Row]:
     out = np.empty(ours.shape, ours.dtype)
     out[...] = 0
     timed: dict[str, Timed] = {"byteatlas": lambda: ours.read(out=out)}
-    timed["decoders alone"] = raw_speed(node, path, cores())
+    timed.update(_alone(node, path, out))
     timed.update(_h5py_reader(path, out))
     timed.update(_zarr_readers(folder, refs, native_store(folder, f"szlib{mib}", node)))
     return interleaved(f"read {out.nbytes >> 20} MiB, shuffle + deflate, 1 MiB chunks", timed, rounds, out.nbytes)

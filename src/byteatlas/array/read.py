@@ -176,6 +176,9 @@ class PlanSink:
         if self._view is not None and len(items) > 3:
             pieces = self._plan.unravel(items)
             whole = self._view.whole(pieces)
+            if whole.all():
+                self._decode_rows(self._view, items, pieces, values, scratch)
+                return
             inner = tuple(p[whole] for p in pieces)
             self._decode_rows(self._view, items[whole], inner, list(compress(values, whole)), scratch)
             items, values = items[~whole], list(compress(values, ~whole))
@@ -210,6 +213,10 @@ class PlanSink:
         """Whole small chunks of one pipeline: decoded into rows, then put in place together."""
         pipeline = self._context.pipelines.first
         assert pipeline is not None
+        together = pipeline.decode_many(values) if values else None
+        if together is not None:
+            view.put(pieces, together)
+            return
         rows: Any = view.rows(pieces)
         straight = rows is not None and self._target.dtype == pipeline.dtype
         if not straight:
@@ -321,8 +328,8 @@ def _fits(view: NDArray[Any], pipeline: Pipeline) -> bool:
 
 
 def decode_scratch(pipeline: Pipeline, data: Buffer, scratch: Scratch) -> NDArray[Any]:
-    """Decode into a buffer that is used again for the next chunk (a new array for variable-length types)."""
-    if pipeline.dtype.hasobject:
+    """Decode into a buffer that is used again for the next chunk, unless there is nothing to decode into one."""
+    if pipeline.dtype.hasobject or pipeline.raw is not None:
         return pipeline.decode(data)
     return pipeline.decode(data, scratch.array(pipeline.shape, pipeline.dtype))
 

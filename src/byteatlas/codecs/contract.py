@@ -12,7 +12,7 @@ once. Decoding raises `CorruptChunk`; binding raises `Unsupported` and `InvalidM
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -132,6 +132,8 @@ class ByteStep:
         into: decode straight into a writable buffer of exactly the bound spec's ``nbytes``; None = not possible.
         staged: like ``into``, but the encoded bytes are put in place by a callback: ``staged(fill, out)`` calls
             ``fill(buffer)`` with a buffer of ``nbytes`` bytes.
+        many: ``decode`` of a list of tiny chunks; may give an array (n, bytes) and need not check lengths. Raises
+            `CorruptChunk` when the list had better be decoded one by one.
     """
 
     nbytes: int | None
@@ -141,6 +143,7 @@ class ByteStep:
     into: Callable[[Bytes, Writable], None] | None = None
     staged: Callable[[Callable[[Writable], None], Writable], None] | None = None
     itemsize: int = 1
+    many: Callable[[Sequence[Bytes]], Sequence[Bytes]] | None = None
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ which is told the most bytes that it may give.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import imagecodecs
@@ -44,7 +44,21 @@ class Deflate:
             return packer.compress(data) + packer.flush()
 
         into = None if nbytes is None else self._into(nbytes)
-        return ByteStep(None, encoded_limit(limit), decode, encode, into)
+        many = None if nbytes is None else self._many(nbytes)
+        return ByteStep(None, encoded_limit(limit), decode, encode, into, many=many)
+
+    def _many(self, nbytes: int) -> Callable[[Sequence[Bytes]], Sequence[Bytes]]:
+        wbits, decompress = WBITS[self.wrapping], zlib.decompress
+
+        def many(values: Sequence[Bytes]) -> Sequence[Bytes]:
+            if max(map(len, values), default=0) > TINY_IN:
+                raise CorruptChunk("deflate: chunks that may expand too far")
+            try:
+                return [decompress(data, wbits, nbytes) for data in values]
+            except (zlib.error, ValueError, TypeError) as error:
+                raise CorruptChunk(f"deflate: {error}") from error
+
+        return many
 
     def _into(self, nbytes: int) -> Callable[[Bytes, Writable], None]:
         wbits = WBITS[self.wrapping]

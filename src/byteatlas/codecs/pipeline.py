@@ -7,7 +7,7 @@ forward walk found, so that nothing inflates beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from byteatlas.codecs.contract import (
     ShardLayout,
     Writable,
 )
+from byteatlas.codecs.many import compile_many
 from byteatlas.codecs.registry import default_registry, make_codec
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
@@ -60,6 +61,8 @@ class Pipeline:
     __slots__ = (
         "_decode",
         "_into",
+        "_many",
+        "_patch",
         "_steps",
         "dtype",
         "encoded_nbytes",
@@ -80,6 +83,8 @@ class Pipeline:
         )
         self.encoded_nbytes = steps.byte_steps[-1].nbytes if steps.byte_steps else steps.serializer.nbytes
         self._into = steps.compile_into()
+        self._many = compile_many(steps.byte_steps, self.nbytes) if self._into is not None and self.nbytes else None
+        self._patch = steps.serializer.patch
         self._decode = steps.decode
 
     def decode(self, data: Buffer, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -99,6 +104,19 @@ class Pipeline:
             return found
         out[...] = found
         return out
+
+    def decode_many(self, values: Sequence[Buffer]) -> NDArray[Any] | None:
+        """Tiny chunks together: shape (chunks, chunk shape...), perhaps read-only.
+
+        None when these chunks have to be decoded one by one; `decode` then says what is wrong with which.
+        """
+        rows = None if self._many is None else self._many(values)
+        if rows is None:
+            return None
+        if self._patch is not None:
+            rows = rows if rows.flags.writeable else rows.copy()
+            self._patch(rows.view(self.dtype))
+        return rows.view(self.dtype).reshape(len(rows), *self.shape)
 
     def encode(self, array: NDArray[Any]) -> bytes:
         """The bytes of one chunk. Raises `Unsupported` when a codec cannot encode, `InvalidMetadata` for a misfit."""

@@ -7,7 +7,7 @@ block: 24 bytes of header in front of the shuffled bytes, which are inflated str
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.contract import Bytes, ByteSpec, ByteStep, Context, Writable
+from byteatlas.codecs.many import same_rows
 from byteatlas.codecs.options import integer
 from byteatlas.codecs.scratch import SCRATCH
 from byteatlas.errors import CorruptChunk, InvalidMetadata
@@ -53,14 +54,26 @@ class Shuffle:
 
         staged = _staged(nbytes, size) if nbytes is not None and nbytes <= MOST else None
         into = None if staged is None or nbytes is None else _into(staged, nbytes)
-        return ByteStep(nbytes, spec.limit, decode, encode, into, staged, spec.itemsize)
+        many = None if nbytes is None or nbytes % size else _many(nbytes, size)
+        return ByteStep(nbytes, spec.limit, decode, encode, into, staged, spec.itemsize, many)
+
+
+def _many(nbytes: int, size: int) -> Callable[[Sequence[Bytes]], Sequence[Bytes]]:
+    def many(values: Sequence[Bytes]) -> Any:
+        rows = same_rows(values, nbytes)
+        if rows is None:
+            raise CorruptChunk(f"shuffle: a chunk has not {nbytes} bytes")
+        planes = rows.reshape(len(rows), size, nbytes // size)
+        return np.ascontiguousarray(planes.transpose(0, 2, 1)).reshape(len(rows), nbytes)
+
+    return many
 
 
 def _identity(spec: ByteSpec) -> ByteStep:
     def same(data: Bytes) -> Bytes:
         return data
 
-    return ByteStep(spec.nbytes, spec.limit, same, same, None, None, spec.itemsize)
+    return ByteStep(spec.nbytes, spec.limit, same, same, None, None, spec.itemsize, lambda values: values)
 
 
 def _box(nbytes: int, size: int) -> NDArray[np.uint8]:
