@@ -9,6 +9,9 @@ from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer
 
+TEMPORARY = ".byteatlas-part-"
+"""How names of values that are being written begin; they are not listed."""
+
 
 @runtime_checkable
 class Store(Protocol):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra
 from byteatlas.io.remote import EXTRAS, FsspecSource, backend_errors, failure
 from byteatlas.io.source import Source
 from byteatlas.io.wrap import Retrying
-from byteatlas.store.base import check_key
+from byteatlas.store.base import TEMPORARY, check_key
 from byteatlas.types import JSON, Buffer
 
 _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+_WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "memory"})
+"""Protocols of storage where an object appears at once, when all of it has arrived."""
 
 
 class RemoteStore:
@@ -63,8 +67,7 @@ class RemoteStore:
         return found
 
     def _source(self, key: str) -> Source:
-        path = f"{self._root}/{check_key(key)}" if self._root else check_key(key)
-        return Retrying(FsspecSource.on(self._fs, path, f"{self._url}/{key}"))
+        return Retrying(FsspecSource.on(self._fs, self._path(key), f"{self._url}/{key}"))
 
     def names(self, prefix: str) -> Sequence[str] | None:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
@@ -81,27 +84,70 @@ class RemoteStore:
             start = path.rstrip("/") + "/"
             names = {str(n)[len(start) :].rstrip("/") for n in found if str(n).startswith(start)}
             return sorted(n for n in names if n and "/" not in n and not n.startswith("?"))
-        return sorted({str(n).rstrip("/").rpartition("/")[2] for n in found} - {""})
+        below = {str(n).rstrip("/").rpartition("/")[2] for n in found} - {""}
+        return sorted(n for n in below if not n.startswith(TEMPORARY))
 
     @property
     def _web(self) -> bool:
+        return not {"http", "https"}.isdisjoint(self._protocols)
+
+    @property
+    def _protocols(self) -> frozenset[str]:
         protocol = self._fs.protocol
-        return "http" in ((protocol,) if isinstance(protocol, str) else protocol)
+        return frozenset((protocol,) if isinstance(protocol, str) else protocol)
 
     def set(self, key: str, value: Buffer) -> None:
-        if not self._writable:
-            raise Forbidden(self._url, "the store was opened for reading")
+        """Put an object; where the storage has files, under a temporary name that is then changed."""
+        self._check_writable()
+        path = self._path(key)
         try:
-            self._fs.pipe_file(f"{self._root}/{check_key(key)}", bytes(value))
+            if self._renames:
+                folder = path.rpartition("/")[0]
+                part = f"{folder}/{TEMPORARY}{uuid.uuid4().hex}"
+                self._pipe(part, value)
+                try:
+                    self._fs.mv(part, path)
+                except BaseException:
+                    with suppress(*backend_errors()):
+                        self._fs.rm_file(part)
+                    raise
+            else:
+                self._pipe(path, value)
+        except NotImplementedError as error:
+            raise Forbidden(self._url, f"{'/'.join(sorted(self._protocols))} storage cannot be written") from error
         except backend_errors() as error:
             raise failure(f"{self._url}/{key}", error) from error
 
-    def delete(self, key: str) -> None:
-        if not self._writable:
-            raise Forbidden(self._url, "the store was opened for reading")
+    @property
+    def _renames(self) -> bool:
+        """Whether this storage has files that can be renamed, and may show one that is half written."""
+        from fsspec.spec import AbstractFileSystem
+
+        return _WHOLE_PUTS.isdisjoint(self._protocols) and type(self._fs).mv is not AbstractFileSystem.mv
+
+    def _pipe(self, path: str, value: Buffer) -> None:
         try:
-            self._fs.rm_file(f"{self._root}/{check_key(key)}")
+            self._fs.pipe_file(path, bytes(value))
+        except FileNotFoundError:
+            self._fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+            self._fs.pipe_file(path, bytes(value))
+
+    def delete(self, key: str) -> None:
+        self._check_writable()
+        try:
+            self._fs.rm_file(self._path(key))
         except _ABSENT:
             return
+        except NotImplementedError as error:
+            raise Forbidden(f"{self._url}/{key}", "this storage cannot remove keys") from error
         except backend_errors() as error:
             raise failure(f"{self._url}/{key}", error) from error
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            raise Forbidden(self._url, "the store was opened for reading")
+        if self._web:
+            raise Forbidden(self._url, "web servers are read only")
+
+    def _path(self, key: str) -> str:
+        return f"{self._root}/{check_key(key)}" if self._root else check_key(key)
