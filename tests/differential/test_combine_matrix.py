@@ -42,12 +42,12 @@ class Spec:
     quantity: str = "K"
     width: int = 3
     absent: bool = False
-    extra: str = "same"
+    other: float = 0.0
 
     @property
     def values(self) -> NDArray[Any]:
         """What is stored, as numbers of the stored type."""
-        base = np.asarray(self.time, np.float64)[:, None] + np.arange(self.width) / 4
+        base = np.asarray(self.time, np.float64)[:, None] + np.arange(self.width) / 4 + self.other
         whole = np.dtype(self.stored).kind in "iu"
         return (np.round(base * 4) if whole else base).astype(self.stored)
 
@@ -112,10 +112,16 @@ RECONCILED: dict[str, Change] = {
     "missing": lambda s: replace(s, absent=True),
     "other width of chunks": lambda s: replace(s, chunks=(2, 2)),
 }
+WOVEN: dict[str, Change] = {
+    "overlap": lambda s: replace(s, time=tuple(t - 1 for t in s.time)),
+    "overlap on both sides": lambda s: replace(s, time=tuple(2 * t - 5 for t in s.time)),
+    "between": lambda s: replace(s, time=(-1, 4, 5, 12)),
+}
+"""Times among those of the other files; where they are the same, so are the data."""
 REFUSED: dict[str, tuple[Change, set[str]]] = {
     "width": (lambda s: replace(s, width=4), {"shape", "values"}),
-    "overlap": (lambda s: replace(s, time=tuple(t - 1 for t in s.time)), {"overlap"}),
-    "interleaved": (lambda s: replace(s, time=tuple(2 * t - 5 for t in s.time)), {"interleaved", "overlap", "order"}),
+    "overlap": (lambda s: replace(s, time=tuple(t - 1 for t in s.time), other=9.0), {"overlap"}),
+    "overlap on both sides": (lambda s: replace(s, time=tuple(2 * t - 5 for t in s.time), other=9.0), {"overlap"}),
     "quantity": (lambda s: replace(s, quantity="degC"), {"units"}),
     "calendar": (lambda s: replace(s, calendar="noleap"), {"calendar"}),
     "descending": (lambda s: replace(s, time=s.time[::-1]), {"order"}),
@@ -124,15 +130,15 @@ REFUSED: dict[str, tuple[Change, set[str]]] = {
 
 def expected(specs: list[Spec], paths: list[Path]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Real times and unpacked values, by h5py; absent data are NaN."""
-    times, blocks = [], []
-    for spec, path in sorted(zip(specs, paths, strict=True), key=lambda p: p[0].time[0]):
-        times += list(spec.time)
+    rows: dict[int, NDArray[Any]] = {}
+    for spec, path in zip(specs, paths, strict=True):
         with h5py.File(path) as f:
-            if "v" not in f:
-                blocks.append(np.full((len(spec.time), spec.width), np.nan))
-                continue
-            blocks.append(decoded(f["v"][...], dict(f["v"].attrs)))
-    return np.array(times), np.concatenate(blocks)
+            absent = np.full((len(spec.time), spec.width), np.nan)
+            block = decoded(f["v"][...], dict(f["v"].attrs)) if "v" in f else absent
+        for time, row in zip(spec.time, block, strict=True):
+            if not spec.absent or time not in rows:
+                rows[time] = row
+    return np.array(sorted(rows)), np.array([rows[t] for t in sorted(rows)])
 
 
 def decoded(stored: NDArray[Any], attributes: dict[str, Any]) -> NDArray[np.float64]:
@@ -175,6 +181,17 @@ def test_one_difference_reads_right(tmp_path: Path, kind: str) -> None:
     combined_equals(tmp_path, RECONCILED[kind])
 
 
+OTHER_DATA = ("packing", "no data", "hole", "integers", "wide integers")
+"""Changes after which data of the same times are not the same."""
+AMONG = [p for p in itertools.product(WOVEN, RECONCILED) if p[0] == "between" or p[1] not in OTHER_DATA]
+
+
+@pytest.mark.parametrize("pair", AMONG, ids=" + ".join)
+def test_times_among_those_of_other_files(tmp_path: Path, pair: tuple[str, str]) -> None:
+    first, second = WOVEN[pair[0]], RECONCILED[pair[1]]
+    combined_equals(tmp_path, lambda s: second(first(s)))
+
+
 def test_files_that_all_end_in_a_partial_chunk(tmp_path: Path) -> None:
     specs = [Spec(time=tuple(range(3 * k, 3 * k + 3))) for k in range(4)]
     paths = [tmp_path / f"{k}.h5" for k in range(4)]
@@ -204,7 +221,7 @@ def test_two_differences_read_right(tmp_path: Path, pair: tuple[str, str]) -> No
 def test_a_refused_and_another_difference(tmp_path: Path, pair: tuple[str, str]) -> None:
     change, _ = REFUSED[pair[0]]
     other = RECONCILED[pair[1]]
-    if pair[1] == "missing" and pair[0] in ("quantity",):
+    if pair[1] == "missing" and pair[0] in ("quantity", "overlap", "overlap on both sides"):
         return combined_equals(tmp_path, lambda s: other(change(s)))  # nothing is left to disagree
     _, paths = files(tmp_path, lambda s: other(change(s)))
     with pytest.raises(Conflict):

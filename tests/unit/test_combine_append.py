@@ -92,7 +92,7 @@ def test_files_before_the_first(tmp_path: Path, target: Path) -> None:
 def test_a_conflict_changes_nothing(tmp_path: Path, target: Path) -> None:
     before = values(target)
     with pytest.raises(Conflict):
-        ba.append(target, [make(tmp_path / "odd.h5", 10)], concat="time")
+        ba.append(target, [make(tmp_path / "odd.h5", 10, seed=5)], concat="time")
     assert values(target) == before
 
 

@@ -45,6 +45,7 @@ class Context:
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
+        woven: inputs were cut, because their coordinates interleave or overlap: there may be many of one file.
     """
 
     inputs: Sequence[Input]
@@ -55,6 +56,7 @@ class Context:
     dims: tuple[Dimension, ...]
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
+    woven: bool = False
 
 
 def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> tuple[Context, list[Finding]]:

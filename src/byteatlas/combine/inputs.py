@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from byteatlas.combine.model import Input
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import GroupMeta
+
+ARRAYS, GROUPS = attrgetter("arrays"), attrgetter("groups")
+NO_GROUPS: Mapping[str, VirtualGroup] = {}
 
 
 def flatten(groups: Sequence[VirtualGroup], names: Sequence[str] | None) -> list[Input]:
@@ -17,25 +21,35 @@ def flatten(groups: Sequence[VirtualGroup], names: Sequence[str] | None) -> list
         raise BadRequest("nothing to combine")
     if names is not None and len(names) != len(groups):
         raise BadRequest(f"{len(groups)} inputs, but {len(names)} names")
-    result: list[Input] = []
-    seen: dict[str, int] = {}
-    for i, group in enumerate(groups):
-        arrays: Mapping[str, VirtualArray] = group.arrays
-        children: dict[str, VirtualGroup] = {}
-        if group.groups:
-            arrays = dict(group.arrays)
-            for path, node in group.walk():
-                if isinstance(node, VirtualGroup):
-                    children[path] = node
-                else:
-                    arrays[path] = node
-        name = names[i] if names is not None else first_url(arrays, i)
-        if name in seen:
-            seen[name] += 1
-            name = f"{name}#{seen[name]}"
+    arrays: list[Mapping[str, VirtualArray]] = list(map(ARRAYS, groups))
+    children: list[Mapping[str, VirtualGroup]] = [NO_GROUPS] * len(groups)
+    if any(map(GROUPS, groups)):
+        for i, group in enumerate(groups):
+            if group.groups:
+                arrays[i], children[i] = flat(group)
+    chosen = [first_url(a, i) for i, a in enumerate(arrays)] if names is None else names
+    return list(map(Input._make, zip(unique(chosen), groups, arrays, children, strict=True)))
+
+
+def flat(group: VirtualGroup) -> tuple[dict[str, VirtualArray], dict[str, VirtualGroup]]:
+    """All arrays and groups below a group, by path."""
+    arrays, children = dict(group.arrays), dict[str, VirtualGroup]()
+    for path, node in group.walk():
+        if isinstance(node, VirtualGroup):
+            children[path] = node
         else:
-            seen[name] = 1
-        result.append(Input(name, group, arrays, children))
+            arrays[path] = node
+    return arrays, children
+
+
+def unique(names: Sequence[str]) -> Sequence[str]:
+    """The names; ones that are there already get a number."""
+    if len(set(names)) == len(names):
+        return names
+    result, seen = [], dict[str, int]()
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
     return result
 
 

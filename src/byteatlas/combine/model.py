@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,8 +109,7 @@ class CombineOptions:
     stack: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """One of the things to combine. ``arrays`` and ``groups`` are flat: path -> node, without the root group."""
 
     name: str

@@ -172,6 +172,8 @@ def gaps(dim: str, arranged: Arranged, line: NDArray[Any] | None, names: Sequenc
     if line is None or line.dtype.kind not in "iuf" or len(line) < 3:
         return []
     steps = np.abs(np.diff(line.astype(np.float64)))
+    if float(steps.max()) <= 1.9 * float(steps.min()):  # no step is wider than 1.9 times the median then
+        return []
     usual = float(np.median(steps))
     wide = np.flatnonzero(steps > 1.9 * usual)
     if not 0 < len(wide) <= len(steps) // 10 + 1:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from byteatlas.combine import attributes as attrs
 from byteatlas.combine.columns import SourceMemo, assemble, concatenated_manifests
 from byteatlas.combine.context import Context, dimension_plan, establish
+from byteatlas.combine.inline import inline_array
 from byteatlas.combine.inputs import flatten, unflatten
 from byteatlas.combine.jobs import Job, Mosaic, Ready, Run
 from byteatlas.combine.model import CombineOptions, Finding, Input, Plan, ReadArray, VariablePlan
 from byteatlas.combine.segments import SegmentedManifest
 from byteatlas.combine.variable import treat
+from byteatlas.combine.woven import SMALL, woven
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_total
@@ -44,7 +49,7 @@ class Prepared:
         """All of it as the values that people and machines read."""
         names = self.context.names
         return Plan(
-            tuple(names),
+            tuple(dict.fromkeys(names)) if self.context.woven else tuple(names),
             tuple(dimension_plan(d, names) for d in self.context.dims),
             tuple(variable_plan(path, job) for path, job in self.jobs.items()),
             self.findings,
@@ -117,7 +122,7 @@ def prepare(
 
 def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> Prepared:
     """One plan for exactly these inputs."""
-    context, findings = establish(inputs, options, read)
+    context, findings = woven(*establish(inputs, options, read))
     jobs: dict[str, Job] = {}
     found_dims = {d.name for d in context.dims}
     if found_dims == set(options.concat):
@@ -125,7 +130,7 @@ def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> P
             job, found = treat(path, context)
             findings += found
             if job is not None:
-                jobs[path] = job
+                jobs[path] = compact(job, context) if context.woven else job
     root, noted = root_meta([i.group.meta for i in inputs], options, None)
     findings += noted
     metas: dict[str, GroupMeta] = {}
@@ -138,6 +143,8 @@ def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> P
         metas = {p: replace(m, zarr_format=3) for p, m in metas.items()}
     if not options.reconcile:
         findings = [refused(f, jobs) for f in findings]
+    if context.woven:  # pieces have the names of their files
+        findings = [replace(f, files=tuple(dict.fromkeys(f.files))) for f in findings]
     return Prepared(context, jobs, tuple(findings), root, metas)
 
 
@@ -247,6 +254,24 @@ def built(job: Job, memo: SourceMemo) -> VirtualArray:
             return VirtualArray(meta, SegmentedManifest(grid_shape, manifests))
         case Mosaic(meta, grid_shape, pieces, _):
             return VirtualArray(meta, assemble(grid_shape, pieces))
+
+
+def compact(job: Job, context: Context) -> Job:
+    """A small variable that is in the map already, in many pieces, as one piece."""
+    if isinstance(job, Ready) or not few(job.meta):
+        return job
+    manifests = job.manifests if isinstance(job, Run) else [p.manifest for p in job.pieces]
+    if not any(isinstance(m, ChunkManifest) and m.inlined for m in manifests):
+        return job
+    values = np.asarray(context.read(built(job, SourceMemo())))
+    dims = job.meta.dimension_names or (None,) * job.meta.ndim
+    return Ready(inline_array(values, dims, job.meta.attributes), "inlined")
+
+
+def few(meta: ArrayMeta) -> bool:
+    """Whether an array has few enough elements, of fixed size, to be kept in the map."""
+    dtype = meta.data_type.numpy
+    return dtype.kind in "biufcSU" and math.prod(meta.shape) * dtype.itemsize <= SMALL
 
 
 def without_variables(prepared: Prepared) -> Prepared:
