@@ -14,8 +14,9 @@ from types import ModuleType as _Module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from byteatlas.api import RefusalWarning, combine, load, open, plan_combine, scan, verify, write
+    from byteatlas.api import RefusalWarning, combine, copy, load, open, plan_combine, scan, verify, write
     from byteatlas.array import Array, Group, ReadOptions
+    from byteatlas.array.copy import CopyOptions
     from byteatlas.combine import CombineOptions, Plan
     from byteatlas.errors import (
         BadRequest,
@@ -44,6 +45,7 @@ __all__ = [
     "ByteatlasError",
     "CombineOptions",
     "Conflict",
+    "CopyOptions",
     "CorruptChunk",
     "CorruptFile",
     "FetchFailed",
@@ -64,6 +66,7 @@ __all__ = [
     "VirtualGroup",
     "WriteOptions",
     "combine",
+    "copy",
     "load",
     "open",
     "plan_combine",
@@ -74,8 +77,9 @@ __all__ = [
 
 
 _PLACES = {
-    "byteatlas.api": "RefusalWarning combine load open plan_combine scan verify write",
+    "byteatlas.api": "RefusalWarning combine copy load open plan_combine scan verify write",
     "byteatlas.array": "Array Group ReadOptions",
+    "byteatlas.array.copy": "CopyOptions",
     "byteatlas.combine": "CombineOptions Plan",
     "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
     "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",

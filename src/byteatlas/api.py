@@ -11,7 +11,10 @@ from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
 
-from byteatlas.array import Array, Node, ReadOptions, open_node
+from byteatlas.array import Array, Group, Node, ReadOptions, open_node
+from byteatlas.array.copy import CopyOptions, CopyReport
+from byteatlas.array.copy import Progress as CopyProgress
+from byteatlas.array.copy import copy as copy_node
 from byteatlas.array.options import DEFAULT
 from byteatlas.array.stored import open_store
 from byteatlas.combine import CombineOptions, Plan
@@ -36,6 +39,8 @@ from byteatlas.manifest.references import absolute, is_parquet_map, read_referen
 from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import Progress, scan_source
 from byteatlas.scan.plugins import installed
+from byteatlas.store.base import Store
+from byteatlas.store.write import WriteTarget, writable
 from byteatlas.types import JSON
 from byteatlas.verify import VerifyOptions, VerifyReport, verify_node
 
@@ -138,7 +143,7 @@ def write(
 
 
 def open(
-    target: Target | VirtualNode | Mapping[str, bytes],
+    target: Target | VirtualNode | Mapping[str, bytes] | Store,
     *,
     path: str = "",
     storage_options: Mapping[str, JSON] | None = None,
@@ -148,7 +153,8 @@ def open(
     """Open a reference map, a Zarr store, virtual arrays or an archive file for reading.
 
     Args:
-        target: a path or URL of any of these; a `VirtualGroup` or `VirtualArray`; a mapping of Zarr keys to bytes.
+        target: a path or URL of any of these; a `VirtualGroup` or `VirtualArray`; a mapping of Zarr keys to bytes,
+            or a store (`byteatlas.store`).
         path: open this member instead of the root.
         policy: which files the references may lead to; by default a map from the network leads to no local file.
 
@@ -156,7 +162,7 @@ def open(
     """
     if isinstance(target, (VirtualArray, VirtualGroup)):
         return open_node(target, SourcePool(storage_options, policy), path=path, options=options)
-    if isinstance(target, Mapping):
+    if isinstance(target, (Mapping, Store)):
         return open_store(target, path, options=options)
     url = os.fspath(target)
     if kind_of(url, storage_options) == "zarr":
@@ -164,6 +170,42 @@ def open(
     policy = policy or Policy(local=local_path(url) is not None)
     pool = SourcePool(storage_options, policy)
     return open_node(load(url, storage_options=storage_options), pool, path=path, options=options)
+
+
+def copy(
+    source: Target | VirtualNode | Mapping[str, bytes] | Store | Node,
+    target: WriteTarget,
+    *,
+    path: str = "",
+    options: CopyOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    progress: CopyProgress | None = None,
+) -> CopyReport:
+    """Copy values into a real Zarr store: virtual data made stored, or a store rechunked, recompressed or sharded.
+
+    Args:
+        source: what `open` takes, or a `Group` or `Array`.
+        target: a folder, a ZIP file (by its suffix), any fsspec URL that can be written to, a mapping, or a store.
+        path: copy this member instead of the root.
+        progress: called with an array's path, the bytes copied of it so far, and its total.
+
+    A copy that was stopped goes on where it was when it is asked for again; a ZIP file appears only when it is whole.
+
+    Raises:
+        Conflict: the target holds something else, or a copy of another source or with other options.
+        Forbidden: storage that is read only (web servers above all).
+        Unsupported: an array that the chosen version of Zarr cannot express.
+    """
+    if isinstance(source, (Array, Group)):
+        node: Node = source
+        if path:
+            if isinstance(source, Array):
+                raise BadRequest(f"{path!r}: an array has no members")
+            node = source[path]
+    else:
+        node = open(source, path=path, storage_options=storage_options)
+    with writable(target, storage_options) as store:
+        return copy_node(node, store, options or CopyOptions(), progress)
 
 
 def _root_of(url: str) -> str:

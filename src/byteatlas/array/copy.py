@@ -26,6 +26,7 @@ from byteatlas.errors import BadRequest, Conflict
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.store.base import WritableStore, check_path
+from byteatlas.store.counted import Counted
 from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes
 from byteatlas.types import JSON, Shape
@@ -60,10 +61,19 @@ class CopyOptions:
     write: WriteOptions = field(default_factory=WriteOptions)
 
 
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What a copy did: arrays copied, bytes of their decoded values, bytes put into the store by this run."""
+
+    arrays: int
+    nbytes: int
+    written: int
+
+
 def copy(
     node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: Progress | None = None
-) -> None:
-    """Copy an array or a group and all below it into a store.
+) -> CopyReport:
+    """Copy an array or a group and all below it into a store, which need not be able to list its keys.
 
     Every value of the copy equals the source's. A copy that was stopped is taken up where it was, when the source and
     the options are the same.
@@ -72,18 +82,20 @@ def copy(
         Conflict: the store holds something else, or a copy made with other options.
         Unsupported: an array that ``zarr_format`` cannot express.
     """
+    counted = Counted(store)
     arrays = [("", node)] if isinstance(node, Array) else [(p, n) for p, n in node.walk() if isinstance(n, Array)]
     plans = {path: _target(path, array, options) for path, array in arrays}
     prints = {path: _fingerprint(array, plans[path], options) for path, array in arrays}
-    journal = _Journal.load(store, prints, options)
+    journal = _Journal.load(counted, prints, options)
     journal.save()
     if isinstance(node, Group):
-        _groups(node, store, options)
+        _groups(node, counted, options)
     for path, array in arrays:
-        _copy_array(path, array, plans[path], store, options, journal, progress)
+        _copy_array(path, array, plans[path], counted, options, journal, progress)
     if options.consolidated and isinstance(node, Group):
-        consolidate(store)
+        consolidate(counted, [path for path, _ in node.walk()])
     store.delete(JOURNAL)
+    return CopyReport(len(arrays), sum(a.nbytes for _, a in arrays), counted.written)
 
 
 def _groups(root: Group, store: WritableStore, options: CopyOptions) -> None:

@@ -31,6 +31,11 @@ from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes, StoredArray
 from byteatlas.types import JSON, Shape
 
+REMOTE_PUTS = 16
+"""Chunks put to remote storage at once, when nobody chose a number."""
+REMOTE_BYTES = 64 << 20
+"""Bytes of decoded chunks that these may hold together."""
+
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
@@ -117,7 +122,14 @@ class WritableArray(Array):
             chunk = int(chunks[number])
             self._write_chunk(plan, number, bool(whole[number]), data, locator, pipelines, chunk)
 
-        run_tasks(len(chunks), task, self._write.threads or self.options.workers())
+        first = pipelines.first
+        run_tasks(len(chunks), task, self._threads(first.nbytes if first is not None else None))
+
+    def _threads(self, nbytes: int | None) -> int:
+        """Threads that encode and put chunks of this size: remote storage is waited for, which more can do at once."""
+        if self._write.threads is not None or self._store.local:
+            return self._write.threads or self.options.workers()
+        return max(self.options.workers(), min(REMOTE_PUTS, REMOTE_BYTES // max(nbytes or REMOTE_BYTES, 1)))
 
     def _cast(self, values: Any) -> NDArray[Any]:
         if self.dtype.hasobject and not isinstance(values, np.ndarray):
@@ -279,15 +291,18 @@ def open_writable(
     return WritableArray(store, clean, found.meta, options, write, registry)
 
 
-def consolidate(store: WritableStore) -> None:
-    """Write the root's consolidated metadata: ``.zmetadata`` for version 2, inline in ``zarr.json`` for version 3."""
+def consolidate(store: WritableStore, paths: Sequence[str] | None = None) -> None:
+    """Write the root's consolidated metadata: ``.zmetadata`` for version 2, inline in ``zarr.json`` for version 3.
+
+    ``paths``: the nodes below the root; None = found by listing the store.
+    """
     nodes = Nodes(store, consolidated=False)
     root = nodes.read("")
     if not isinstance(root, GroupMeta):
         raise BadRequest("an array has no members to consolidate")
     found: dict[str, JSON] = {}
     names = ("zarr.json",) if root.zarr_format == 3 else (".zarray", ".zgroup", ".zattrs")
-    for path in ["", *_paths(nodes, "")]:
+    for path in ["", *(_paths(nodes, "") if paths is None else paths)]:
         for name in names:
             data = store.get(f"{path}/{name}" if path else name)
             if data is not None:

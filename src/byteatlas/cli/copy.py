@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import click
 
@@ -13,7 +12,7 @@ from byteatlas.types import JSON, Shape
 
 @click.command(no_args_is_help=True)
 @click.argument("source", metavar="X")
-@click.argument("target", metavar="STORE", type=click.Path(path_type=Path))
+@click.argument("target", metavar="STORE")
 @click.option("--group", "path", default="", metavar="PATH", help="Copy only this group or array.")
 @click.option("--zarr-format", type=click.Choice(["2", "3"]), default="3", show_default=True)
 @click.option(
@@ -35,7 +34,7 @@ from byteatlas.types import JSON, Shape
 @json_option
 def copy(
     source: str,
-    target: Path,
+    target: str,
     path: str,
     zarr_format: str,
     chunks: tuple[str, ...],
@@ -45,20 +44,21 @@ def copy(
     storage_options: Mapping[str, JSON] | None,
     as_json: bool,
 ) -> None:
-    """Copy a map's, store's or archive's values into a Zarr store (a folder), in new chunks if asked to.
+    """Copy a map's, store's or archive's values into a Zarr store, in new chunks if asked to.
 
-    A copy that was interrupted goes on where it stopped when the same command is given again.
+    STORE is a folder, a ZIP file (NAME.zip) or any URL that fsspec can write to (s3://..., memory://...). A copy that
+    was interrupted goes on where it stopped when the same command is given again. A ZIP file is collected in a folder
+    beside it, and appears under its name when it is complete.
 
     \b
     Example:
       byteatlas copy all.parquet sst.zarr --group sst --chunks 72,36,36
       byteatlas copy ocean.nc ocean.zarr --chunks atmosphere/t2m=6,48,96 --shards atmosphere/t2m=6,144,288
+      byteatlas copy all.parquet s3://bucket/all.zarr --storage-options '{"s3://bucket/": {"profile": "me"}}'
     """
     from byteatlas import api
     from byteatlas.array import Array
     from byteatlas.array.copy import CopyOptions
-    from byteatlas.array.copy import copy as copy_node
-    from byteatlas.store.directory import DirectoryStore
 
     node = api.open(source, path=path, storage_options=storage_options)
     arrays = [node] if isinstance(node, Array) else [n for _, n in node.walk() if isinstance(n, Array)]
@@ -77,15 +77,13 @@ def copy(
                 finished.add(name)
                 advance(name)
 
-        copy_node(node, DirectoryStore(target, writable=True), options, tell)
-    size = sum(f.stat().st_size for f in target.rglob("*") if f.is_file())
-    decoded = sum(a.nbytes for a in arrays)
+        done = api.copy(node, target, options=options, storage_options=storage_options, progress=tell)
     if as_json:
-        print_json({"source": source, "target": str(target), "arrays": len(arrays), "bytes": size, "nbytes": decoded})
+        what = {"arrays": done.arrays, "bytes": done.written, "nbytes": done.nbytes}
+        print_json({"source": source, "target": target, **what})
     else:
-        click.echo(
-            f"{source} -> {target}: {count_text(len(arrays), 'array')}, {size_text(size)} for {size_text(decoded)}"
-        )
+        sizes = f"{size_text(done.written)} written for {size_text(done.nbytes)}"
+        click.echo(f"{source} -> {target}: {count_text(done.arrays, 'array')}, {sizes}")
 
 
 def shapes(words: tuple[str, ...], option: str) -> dict[str, Shape] | Shape | None:

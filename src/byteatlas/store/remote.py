@@ -35,6 +35,8 @@ class RemoteStore:
         except backend_errors() as error:
             raise failure(url, error) from error
         self._root = root.rstrip("/")
+        if writable and self._web:
+            raise Forbidden(self._url, "web servers are read only")
 
     @property
     def url(self) -> str:
@@ -146,8 +148,6 @@ class RemoteStore:
     def _check_writable(self) -> None:
         if not self._writable:
             raise Forbidden(self._url, "the store was opened for reading")
-        if self._web:
-            raise Forbidden(self._url, "web servers are read only")
 
     def _path(self, key: str) -> str:
         return f"{self._root}/{check_key(key)}" if self._root else check_key(key)

@@ -1,0 +1,127 @@
+"""From what a caller has - a path, a URL, a mapping, a store - to a store that can be written to.
+
+A ZIP file cannot change in place: what goes into one is collected in a folder beside it (`staged_zip`), packed at the
+end under a temporary name, and renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
+from byteatlas.io.local import local_path
+from byteatlas.io.open import StorageOptions
+from byteatlas.io.output import new_file
+from byteatlas.store.base import Store, WritableStore
+from byteatlas.store.directory import DirectoryStore
+from byteatlas.store.memory import MappingStore
+from byteatlas.store.remote import RemoteStore
+from byteatlas.types import JSON, Buffer
+
+STAGING = ".staging"
+"""What follows a ZIP file's name in that of the folder where its members are collected."""
+ONE_COPY = 1 << 20
+"""Bytes of a member packed at a time."""
+
+OWN = ".byteatlas-"
+"""How names of our own begin that do not belong to a store: they are left out of a ZIP file."""
+
+WriteTarget = str | os.PathLike[str] | MutableMapping[str, Buffer] | WritableStore
+"""What `writable` makes a store of."""
+
+
+class Staging(DirectoryStore):
+    """The folder of a ZIP file to be. The record of what is done stays until the file is there."""
+
+    __slots__ = ()
+
+    def delete(self, key: str) -> None:
+        if not key.startswith(OWN):
+            super().delete(key)
+
+
+@contextmanager
+def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = None) -> Iterator[WritableStore]:
+    """A store to write to: a folder, a ZIP file (by its suffix), any fsspec URL, a mapping, or a store.
+
+    A ZIP file appears under its name when the block ends without an error. When it ends with one, what was collected
+    stays, and the next block for the same local file goes on from there.
+
+    Raises:
+        Conflict: there is such a ZIP file.
+        Forbidden: a store or a kind of storage that is read only.
+        FetchFailed: the storage cannot be reached. MissingExtra: its package is not installed.
+    """
+    if isinstance(target, (str, os.PathLike)):
+        url = os.fspath(target)
+        if url.partition("?")[0].rstrip("/").endswith(".zip"):
+            with staged_zip(url, storage_options) as store:
+                yield store
+            return
+        path = local_path(url)
+        if path is None:
+            options = StorageOptions.of(storage_options).for_url(url)
+            yield RemoteStore(url, options, writable=True)
+        elif Path(path).exists() and not Path(path).is_dir():
+            raise Conflict([f"{url} is a file"], "write")
+        else:
+            yield DirectoryStore(path, writable=True)
+    elif isinstance(target, MutableMapping):
+        yield MappingStore(target, writable=True)
+    elif isinstance(target, WritableStore):
+        yield target
+    elif isinstance(target, Store):
+        raise Forbidden(target.url, "a store that cannot be written to")
+    else:
+        raise BadRequest(f"{type(target).__name__} is no path, URL, mapping or store")
+
+
+@contextmanager
+def staged_zip(url: str, storage_options: Mapping[str, JSON] | None = None) -> Iterator[WritableStore]:
+    """A folder that becomes a ZIP file: beside it where the file is local, else a temporary one."""
+    path = local_path(url)
+    if path is None:
+        with tempfile.TemporaryDirectory(prefix="byteatlas-") as folder:
+            yield Staging(folder, writable=True)
+            pack(Path(folder), url, storage_options)
+        return
+    target = Path(path)
+    if target.exists():
+        raise Conflict([f"{url} exists already"], "write")
+    staging = target.with_name(f".{target.name}{STAGING}")
+    yield Staging(staging, writable=True)
+    pack(staging, url, storage_options)
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def pack(folder: Path, url: str, storage_options: Mapping[str, JSON] | None = None) -> None:
+    """Write the files below a folder as a ZIP file: sorted, not compressed (chunks are), without dates."""
+    root = str(folder)
+    names = sorted(
+        os.path.relpath(f"{here}/{name}", root).replace(os.sep, "/")
+        for here, _, files in os.walk(root)
+        for name in files
+        if not name.startswith(OWN)
+    )
+    with new_file(url, storage_options) as sink:
+        try:
+            with zipfile.ZipFile(cast(Any, sink), "w", zipfile.ZIP_STORED) as archive:
+                for name in names:
+                    _add(archive, folder / name, name)
+        except (zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+            raise FetchFailed(url, f"cannot be written: {error}") from error
+
+
+def _add(archive: zipfile.ZipFile, file: Path, name: str) -> None:
+    info = zipfile.ZipInfo(name)  # dated 1980: the same copy gives the same file
+    info.file_size = file.stat().st_size  # decides whether the member needs ZIP64
+    info.external_attr = 0o644 << 16
+    with file.open("rb") as stream, archive.open(info, "w") as member:
+        shutil.copyfileobj(stream, member, ONE_COPY)
