@@ -45,6 +45,9 @@ def chunks(of: Pipeline, count: int = 9) -> list[np.ndarray[Any, Any]]:
         (LITTLE, SHUFFLE, ZLIB),
         (BIG, SHUFFLE, ZLIB),
         (LITTLE, CodecSpec("numcodecs.shuffle", {"elementsize": 1}), ZLIB),
+        (LITTLE, SHUFFLE, ZLIB, CodecSpec("numcodecs.fletcher32")),
+        (BIG, CodecSpec("crc32c"), ZLIB),
+        (LITTLE, ZLIB, CodecSpec("numcodecs.crc32", {"location": "start"})),
     ],
     ids=lambda codecs: "+".join(c.name for c in codecs),
 )
@@ -62,8 +65,17 @@ def test_together_is_one_by_one(codecs: tuple[CodecSpec, ...]) -> None:
 def test_large_chunks_and_other_codecs_go_one_by_one() -> None:
     large = pipeline(LITTLE, ZLIB, shape=(4096,))
     assert large.decode_many([large.encode(a) for a in chunks(large)]) is None
-    checked = pipeline(LITTLE, CodecSpec("crc32c", {}))
-    assert checked.decode_many([checked.encode(a) for a in chunks(checked)]) is None
+    other = pipeline(LITTLE, CodecSpec("numcodecs.bz2", {"level": 1}))
+    assert other.decode_many([other.encode(a) for a in chunks(other)]) is None
+
+
+@pytest.mark.parametrize("name", ["crc32c", "numcodecs.fletcher32", "numcodecs.adler32"])
+def test_a_checksum_that_does_not_match_ends_the_batch(name: str) -> None:
+    of = pipeline(LITTLE, CodecSpec(name))
+    encoded = [of.encode(a) for a in chunks(of)]
+    assert of.decode_many(encoded) is not None
+    for odd in (encoded[3][:-1] + b"\x00", encoded[3][:3], encoded[3][:8] + b"\xff" + encoded[3][9:]):
+        assert of.decode_many([*encoded[:3], odd, *encoded[4:]]) is None
 
 
 def test_a_batch_with_something_odd_in_it_is_left_to_be_decoded_one_by_one() -> None:

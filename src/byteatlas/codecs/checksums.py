@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import imagecodecs
@@ -47,7 +47,17 @@ class Checksum:
             return value + bytes(data) if self.at_start else bytes(data) + value
 
         nbytes = None if spec.nbytes is None else spec.nbytes + 4
-        return ByteStep(nbytes, limit, decode, encode, itemsize=spec.itemsize)
+        return ByteStep(nbytes, limit, decode, encode, itemsize=spec.itemsize, many=self._many)
+
+    def _many(self, values: Sequence[Bytes]) -> Sequence[Bytes]:
+        compute, views = self.compute, [memoryview(data) for data in values]
+        if min(map(len, views), default=4) < 4:
+            raise CorruptChunk(f"{self.name}: a chunk has no checksum")
+        bodies = [view[4:] for view in views] if self.at_start else [view[:-4] for view in views]
+        ends = [view[:4] for view in views] if self.at_start else [view[-4:] for view in views]
+        if [compute(body) for body in bodies] != np.frombuffer(b"".join(ends), "<u4").tolist():
+            raise CorruptChunk(f"{self.name}: a checksum does not match")
+        return bodies
 
 
 def _crc32(data: Bytes) -> int:
