@@ -160,12 +160,20 @@ def stored_facts(manifest: Manifest) -> Stored:
 
 
 def codecs_text(codecs: tuple[CodecSpec, ...]) -> str:
-    """A codec chain for people, in encoding order; plain little-endian bytes are not worth a word."""
+    """A codec chain for people, in encoding order; plain little-endian bytes are not worth a word.
+
+    >>> codecs_text((CodecSpec("bytes", {"endian": "big"}), CodecSpec("numcodecs.zlib", {"level": 4})))
+    'big-endian > zlib(4)'
+    """
     words = []
     for codec in codecs:
         if codec.name == "bytes" and codec.configuration.get("endian", "little") == "little":
             continue
-        settings = ", ".join(f"{v}" if k == "level" else f"{k}={v}" for k, v in codec.configuration.items())
+        if codec.name == "bytes":
+            words.append("big-endian")
+            continue
+        alone = len(codec.configuration) == 1
+        settings = ", ".join(f"{v}" if alone or k == "level" else f"{k}={v}" for k, v in codec.configuration.items())
         words.append(
             codec.name.removeprefix("numcodecs.") + (f"({settings})" if settings and len(settings) < 60 else "")
         )

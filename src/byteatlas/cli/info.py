@@ -85,8 +85,8 @@ def _tree(title: str, kind: str, facts: GroupFacts, *, attrs: bool) -> Tree:
             branches[path] = branches[parent].add(f"[bold blue]{escape(name)}/[/]")
         else:
             label = Text.assemble(
-                (name or "(root array)", "bold"), "  ", (node.dtype, "cyan"), " ", node.shape_text, "\n",
-                (_layout(node), "dim"), "\n", (_place(node), "dim"),
+                (name or "(root array)", "bold"), "  ", (node.dtype, "cyan"), " ", node.shape_text,
+                (_meaning(node.attributes), "italic"), "\n", (_layout(node), "dim"), "\n", (_place(node, title), "dim"),
             )  # fmt: skip
             branches[path] = branches[parent].add(label)
         if attrs:
@@ -102,25 +102,40 @@ def _attributes(branch: Tree, attributes: Mapping[str, JSON]) -> None:
         branch.add(Text(f"{name} = {text if len(text) <= 90 else text[:87] + '...'}", style="green"))
 
 
+def _meaning(attributes: Mapping[str, JSON]) -> str:
+    """What the CF conventions say about a variable (CF 3.1 to 3.3): its name in words, and its units."""
+    name = next((n for key in ("long_name", "standard_name") if isinstance(n := attributes.get(key), str)), "")
+    units = attributes.get("units")
+    words = [name if len(name) <= 60 else f"{name[:57]}..."] if name else []
+    if isinstance(units, str) and units:
+        words.append(f"[{units}]")
+    return "".join(f"  {word}" for word in words)
+
+
 def _layout(array: ArrayFacts) -> str:
+    fill = "" if array.fill == "none" else f", fill {array.fill}"
     encodings = f", {array.encodings} encodings" if array.encodings > 1 else ""
-    return f"chunks {array.chunks_text}, {array.codecs or 'not compressed'}, fill {array.fill}{encodings}"
+    chunks = f" in chunks of {array.chunks_text}" if array.shape else ""
+    return f"{size_text(array.nbytes)}{chunks}, {array.codecs or 'uncompressed'}{fill}{encodings}"
 
 
-def _place(array: ArrayFacts) -> str:
-    """How many bytes, and where."""
+def _place(array: ArrayFacts, target: str) -> str:
+    """How many chunks, how many bytes, and where; the file is named when it is not the one that was asked about."""
     if array.stored is None:
-        return f"{size_text(array.nbytes)} decoded"
+        return "chunks are keys of this store"
     parts = [count_text(array.stored.present, "chunk")]
     if array.stored.missing:
         parts.append(f"{array.stored.missing:,} missing")
     if array.stored.inline:
         parts.append(f"{array.stored.inline:,} inline")
-    ratio = f" ({array.nbytes / array.stored.bytes:.1f}x)" if array.stored.bytes else ""
-    parts.append(f"{size_text(array.stored.bytes)} for {size_text(array.nbytes)}{ratio}")
+    if array.stored.bytes:
+        ratio = array.nbytes / array.stored.bytes
+        smaller = f" ({ratio:.1f} times smaller)" if ratio >= 1.05 else ""
+        parts.append(f"{size_text(array.stored.bytes)} stored{smaller}")
     places = array.stored.sources
     if len(places) == 1:
-        parts.append(f"{places[0].url} bytes {places[0].begin:,} to {places[0].end:,}")
+        where = "" if places[0].url == target else f" of {places[0].url}"
+        parts.append(f"bytes {places[0].begin:,} to {places[0].end:,}{where}")
     elif places:
         parts.append(f"in {len(places):,} files, {places[0].url} to {places[-1].url}")
     return ", ".join(parts)
