@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from byteatlas.combine.model import Attributes, Finding
 from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
@@ -21,24 +22,25 @@ MEANING = (
     "grid_mapping",
 )
 """Values of different files mean different things when one of these differs."""
+ABSENT: Any = object()
 OPTIONAL = ("standard_name", "grid_mapping", "positive")
 """Of those, the ones that a file may lack without its values meaning something else."""
 
 
 def merged(documents: Sequence[Mapping[str, JSON]], policy: Attributes) -> tuple[dict[str, JSON], list[str]]:
     """The attributes to keep and the names of those that differ."""
-    first = documents[0]
-    kept = first
-    for d in documents:
-        if d is not first and not kept.items() <= d.items():
-            kept = {k: v for k, v in kept.items() if k in d and same_json(d[k], v)}
-    differing = [] if kept is first else [k for k in first if k not in kept]
-    for d in documents:
-        if d.keys() != first.keys():
-            differing += [k for k in d if k not in first and k not in differing]
-    if policy == "first":
-        return dict(first), differing
-    return dict(kept), differing
+    first, n = documents[0], len(documents)
+    common: dict[str, JSON] = {}
+    everywhere = True
+    for k, v in first.items():
+        values = [d.get(k, ABSENT) for d in documents]
+        if values.count(v) == n or all(w is not ABSENT and same_json(w, v) for w in values):
+            common[k] = v
+        everywhere = everywhere and ABSENT not in values
+    differing = [k for k in first if k not in common]
+    if not everywhere or list(map(len, documents)).count(len(first)) != n:
+        differing += dict.fromkeys(k for d in documents for k in d if k not in first)
+    return dict(first) if policy == "first" else common, differing
 
 
 def check_meaning(

@@ -6,17 +6,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from operator import attrgetter
-from typing import Any
+from operator import attrgetter, itemgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, SourceInfo, VirtualArray
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import Shape
 
 BATCH_ROWS = 4 << 20
+BATCH = 256
+"""Manifests whose columns are joined at once: few enough to stay in the processor's cache."""
 CONSTANT_BYTES = b"\0"
 """The inline bytes of chunks whose value is in their codec. Not empty: some readers take empty for absent."""
 
@@ -104,9 +107,35 @@ class SourceMemo:
     column: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
-SOURCE, OFFSET, LENGTH, ENCODING, INLINED, SOURCES, DTYPE = map(
-    attrgetter, ("source", "offset", "length", "encoding", "inlined", "sources", "dtype")
+SOURCE, OFFSET, LENGTH, ENCODING, INLINED, SOURCES, DTYPE, URL = map(
+    attrgetter, ("source", "offset", "length", "encoding", "inlined", "sources", "dtype", "url")
 )
+FIRST = itemgetter(0)
+INT32, UINT64 = np.dtype(np.int32), np.dtype(np.uint64)
+Joined: TypeAlias = tuple[NDArray[np.int32] | None, NDArray[np.uint64], NDArray[np.uint64]]
+
+
+def joined(manifests: Sequence[ChunkManifest], total: int) -> tuple[Joined, list[int]]:
+    """The source, offset and length columns of manifests that follow each other, and how many rows each has.
+
+    No source column: it is all zero.
+    """
+    source, offset, length = None, np.empty(total, np.uint64), np.empty(total, np.uint64)
+    counts = list(map(len, map(SOURCE, manifests)))
+    if sum(counts) != total:
+        raise BadRequest(f"manifests of {sum(counts)} chunks for a grid of {total}")
+    at = 0
+    for first in range(0, len(manifests), BATCH):
+        some = manifests[first : first + BATCH]
+        numbers = end_to_end(list(map(SOURCE, some)), INT32)
+        end = at + len(numbers)
+        if source is not None or numbers.any():
+            source = np.zeros(total, np.int32) if source is None else source
+            source[at:end] = numbers
+        offset[at:end] = end_to_end(list(map(OFFSET, some)), UINT64)
+        length[at:end] = end_to_end(list(map(LENGTH, some)), UINT64)
+        at = end
+    return (source, offset, length), counts
 
 
 def end_to_end(columns: list[NDArray[Any]], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -136,11 +165,8 @@ def concatenated(
 ) -> ChunkManifest:
     """Manifests one after the other; ``pieces`` (none, or one for each) say what becomes of encodings."""
     total = math.prod(grid_shape)
-    columns = list(map(SOURCE, manifests))
-    counts = list(map(len, columns))
-    source, starts = end_to_end(columns, np.dtype(np.int32)), [0, *accumulate(counts)]
-    offset = end_to_end(list(map(OFFSET, manifests)), np.dtype(np.uint64))
-    length = end_to_end(list(map(LENGTH, manifests)), np.dtype(np.uint64))
+    (source, offset, length), counts = joined(manifests, total)
+    starts = [0, *accumulate(counts)]
     sources, source = renumber(source, manifests, starts, memo)
     inlined: dict[int, bytes] = {}
     for m, start in zip(manifests, starts, strict=False) if any(map(INLINED, manifests)) else ():
@@ -157,24 +183,33 @@ def concatenated(
 
 
 def renumber(
-    source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int], memo: SourceMemo | None
+    source: NDArray[np.int32] | None,
+    manifests: Sequence[ChunkManifest],
+    starts: Sequence[int],
+    memo: SourceMemo | None,
 ) -> tuple[tuple[SourceInfo, ...], NDArray[np.int32]]:
-    """Make the concatenated ``source`` columns point into one merged table; gives the table and the column.
+    """Make the concatenated ``source`` columns (None: all zero) point into one merged table; gives table and column.
 
     ``source`` may be changed in place.
     """
     tables = list(map(SOURCES, manifests))
     single = list(map(len, tables)).count(1) == len(tables)
-    firsts = [t[0] for t in tables] if single else []
+    firsts = list(map(FIRST, tables)) if single else []
     if single and memo is not None and firsts == memo.firsts:
         sources, shift = memo.sources, memo.shift
     else:
-        table = SourceTable()
-        bases = list(map(table.place, firsts)) if single else merge_tables(table, source, manifests, starts)
-        sources, shift = tuple(table.sources), np.asarray(bases, np.int32)
+        if single and len(set(map(URL, firsts))) == len(firsts):
+            sources, shift = tuple(firsts), np.arange(len(firsts), dtype=np.int32)
+        else:
+            table = SourceTable()
+            source = np.zeros(starts[-1], np.int32) if source is None and not single else source
+            bases = list(map(table.place, firsts)) if source is None else merge_tables(table, source, manifests, starts)
+            sources, shift = tuple(table.sources), np.asarray(bases, np.int32)
         if single and memo is not None:
             memo.firsts, memo.sources, memo.shift, memo.starts = firsts, sources, shift, ()
-    if single and memo is not None and not source.any():  # every chunk is in the only file of its manifest
+    if source is None:  # every chunk is in the only file of its manifest
+        if memo is None:
+            return sources, np.repeat(shift, np.diff(np.asarray(starts)))
         if memo.starts != starts:
             memo.starts, memo.column = starts, np.repeat(shift, np.diff(np.asarray(starts)))
         return sources, memo.column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from byteatlas.combine.coords import Coordinate, coordinate
 from byteatlas.combine.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
@@ -72,24 +73,25 @@ def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray)
     unsorted = [d.name for d in dims if d.coordinate.values is None]
     if len(options.concat) > 1 and unsorted and not any(f.level == "conflict" for f in findings):
         raise BadRequest(f"several dimensions need coordinate values for each; there are none for {unsorted}")
+    columns = columns_of(inputs)
     bounds = {
         path: (d.coordinate.own_units, d.coordinate.time)
         for d in dims
         if d.coordinate.own_units and d.coordinate.time is not None
         for path in bounds_of(d.coordinate, inputs)
     }
-    return Context(
-        inputs, columns_of(inputs), names, options, read, tuple(dims), frozenset(helpers(inputs)), bounds
-    ), findings
+    named = frozenset(helpers(inputs if columns is None else inputs[:1]))
+    return Context(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
 
 
 def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] | None:
     """The arrays of each path in all inputs; None unless all inputs have the same paths in the same order."""
     members = [i.arrays for i in inputs]
-    order = list(members[0])
-    if list(map(list, members)).count(order) != len(members):
+    order, n = list(members[0]), len(members)
+    if list(map(len, members)).count(len(order)) != n or list(chain.from_iterable(members)) != order * n:
         return None
-    return dict(zip(order, zip(*(m.values() for m in members), strict=True), strict=True))
+    arrays = list(chain.from_iterable([m.values() for m in members]))
+    return {path: arrays[k :: len(order)] for k, path in enumerate(order)}
 
 
 def dimension(

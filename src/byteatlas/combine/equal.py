@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from byteatlas.combine.packing import packing_of, unpacked
 from byteatlas.combine.same import same_encodings, same_scalar
 from byteatlas.combine.values import nbytes, read_all
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
+
+MANIFEST, INLINED, SOURCE = map(attrgetter, ("manifest", "inlined", "source"))
 
 
 def unequal(
@@ -55,12 +58,14 @@ def same_inline(arrays: Sequence[VirtualArray]) -> bool:
     first = arrays[0].manifest
     if not isinstance(first, ChunkManifest) or len(first.source) != 1 or not first.inlined:
         return False
-    wanted = first.inlined
-    for array in arrays:
-        m = array.manifest
-        if type(m) is not ChunkManifest or m.inlined != wanted or len(m.source) != 1:
-            return False
-    return True
+    manifests = list(map(MANIFEST, arrays))
+    if len(set(map(id, manifests))) == 1:
+        return True
+    return (
+        set(map(type, manifests)) == {ChunkManifest}
+        and list(map(INLINED, manifests)).count(first.inlined) == len(manifests)
+        and list(map(len, map(SOURCE, manifests))).count(1) == len(manifests)
+    )
 
 
 def trusted(path: str, options: CombineOptions) -> bool:

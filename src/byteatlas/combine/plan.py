@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import cast
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_total
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, RectilinearGrid
 
+GROUP_META = attrgetter("group.meta")
 MAX_ROUNDS = 8
 """How often files are left out and the plan made anew."""
 
@@ -131,7 +134,7 @@ def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> P
             findings += found
             if job is not None:
                 jobs[path] = compact(job, context) if context.woven else job
-    root, noted = root_meta([i.group.meta for i in inputs], options, None)
+    root, noted = root_meta(list(map(GROUP_META, inputs)), options, None)
     findings += noted
     metas: dict[str, GroupMeta] = {}
     for path in dict.fromkeys(p for i in inputs if i.groups for p in i.groups):
@@ -152,7 +155,7 @@ def paths(context: Context) -> list[str]:
     """All variables in order of first appearance, and new coordinate variables."""
     first = context.inputs[0].arrays
     found = dict.fromkeys(first)
-    for item in context.inputs[1:]:
+    for item in context.inputs[1:] if context.columns is None else ():
         if item.arrays.keys() != first.keys():
             found |= dict.fromkeys(item.arrays)
     for dim in context.dims:
@@ -248,8 +251,8 @@ def built(job: Job, memo: SourceMemo) -> VirtualArray:
         case Ready(array, _):
             return array
         case Run(meta, grid_shape, manifests):
-            loaded = [m for m in manifests if isinstance(m, ChunkManifest)]
-            if len(loaded) == len(manifests):
+            if set(map(type, manifests)) == {ChunkManifest}:
+                loaded = cast("tuple[ChunkManifest, ...]", manifests)
                 return VirtualArray(meta, concatenated_manifests(grid_shape, loaded, memo))
             return VirtualArray(meta, SegmentedManifest(grid_shape, manifests))
         case Mosaic(meta, grid_shape, pieces, _):

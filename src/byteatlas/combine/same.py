@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, repeat
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,14 @@ DECODE_FREE: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Class:
-    """Inputs whose metadata for a variable are the same but for the lengths along concatenated axes."""
+    """Inputs whose metadata for a variable are the same but for the lengths along concatenated axes.
+
+    ``even``: they are known to be the same along these axes too.
+    """
 
     meta: ArrayMeta
     members: tuple[int, ...]
+    even: bool = False
 
 
 BATCH = 256
@@ -52,14 +56,19 @@ EXTRAS = attrgetter("chunk_shape", "data_type", "cast")
 def classify(metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: frozenset[int]) -> list[Class]:
     """Group inputs by metadata, in order of first appearance; lengths along ``free_axes`` do not count."""
     first = metas[0]
+    # Files that were scanned together share what they have in common: nothing has to be compared then.
+    if all(map(is_, metas, repeat(first))) or plainly_equal(first, metas):
+        return [Class(first, tuple(inputs), even=True)]
     found: list[tuple[ArrayMeta, list[int]]] = [(first, [])]
-    if plainly_equal(first, metas):
-        return [Class(first, tuple(inputs))]
     last, members = found[0]
+    known = {id(first): members}
     for i, meta in zip(inputs, metas, strict=True):
-        if meta is not last and not alike(meta, last, free_axes):
-            last, members = class_of(meta, found, free_axes)
-        members.append(i)
+        own = known.get(id(meta))
+        if own is None:
+            if not alike(meta, last, free_axes):
+                last, members = class_of(meta, found, free_axes)
+            own = known[id(meta)] = members
+        own.append(i)
     return [Class(meta, tuple(members)) for meta, members in found]
 
 

@@ -17,6 +17,8 @@ from byteatlas.meta.model import ArrayMeta, RegularGrid
 
 BATCH = 64 << 20
 """Bytes read at once."""
+SMALL = 4096
+"""Bytes; inline values up to this are worth copying together."""
 NONE: frozenset[int] = frozenset()
 
 
@@ -60,21 +62,32 @@ def read_all(
 def inline_values(arrays: Sequence[VirtualArray], classes: Sequence[Class] | None = None) -> list[NDArray[Any] | None]:
     """The values of arrays that are one inline chunk of plain bytes; None for the others."""
     result: list[NDArray[Any] | None] = [None] * len(arrays)
-    if classes is None or any(c.meta.ndim and len({arrays[i].meta.shape for i in c.members}) > 1 for c in classes):
+    if classes is None or not all(c.even or not c.meta.ndim or one_shape(arrays, c) for c in classes):
         classes = classify([a.meta for a in arrays], range(len(arrays)), NONE)
     for cls in classes:
         stored = plain_type(cls.meta)
         if stored is None:
             continue
         shape, size = cls.meta.shape, math.prod(cls.meta.shape) * stored.itemsize
+        found: list[tuple[int, bytes]] = []
         for i in cls.members:
             manifest = arrays[i].manifest
             data = manifest.inlined.get(0) if isinstance(manifest, ChunkManifest) else None
             if data is not None and len(data) == size:
-                values = np.frombuffer(data, stored)
-                values = values if len(shape) == 1 else values.reshape(shape)
-                result[i] = values if stored.isnative else values.astype(stored.newbyteorder("="))
+                found.append((i, data))
+        if found and size <= SMALL and shape:  # one array for all: half of the time of one for each
+            blocks = np.frombuffer(b"".join([data for _, data in found]), stored).reshape(len(found), *shape)
+            for (i, _), values in zip(found, blocks.astype(stored.newbyteorder("="), copy=False), strict=True):
+                result[i] = values
+            continue
+        for i, data in found:
+            values = np.frombuffer(data, stored).reshape(shape)
+            result[i] = values if stored.isnative else values.astype(stored.newbyteorder("="))
     return result
+
+
+def one_shape(arrays: Sequence[VirtualArray], cls: Class) -> bool:
+    return len({arrays[i].meta.shape for i in cls.members}) == 1
 
 
 def plain_type(meta: ArrayMeta) -> np.dtype[Any] | None:
