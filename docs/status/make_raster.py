@@ -8,6 +8,7 @@ the notes are written here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from byteatlas_scanners.tiff import samples
 from byteatlas_scanners.tiff.crs import METHODS
 from byteatlas_scanners.tiff.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES
 from byteatlas_scanners.tiff.ifd import Field, Ifd
+from byteatlas_scanners.tiff.libtiff import LEVELS, LOGLUV, SGILOG, SGILOG24
 from byteatlas_scanners.tiff.page import Page
 from byteatlas_scanners.tiff.tags import Tag
 
@@ -30,8 +32,9 @@ COMPRESSIONS: Mapping[int, str] = {
     6: "JPEG, old style", 7: "JPEG, tables in the tag or in the stream", 8: "deflate", 32773: "PackBits", 32946: "deflate, old number",
     22610: "JPEG XR (NDPI)", 33003: "JPEG 2000 (Aperio)", 33004: "JPEG 2000", 33005: "JPEG 2000 (Aperio)", 34712: "JPEG 2000",
     34887: "LERC, alone, with deflate, with zstd", 34892: "JPEG, lossy (DNG)", 34925: "LZMA", 34933: "PNG", 34934: "JPEG XR",
-    50000: "Zstandard", 50001: "WebP", 50002: "JPEG XL", 52546: "JPEG XL (DNG)", 32766: "NeXT", 32771: "CCITT RLE, word aligned",
-    32809: "ThunderScan", 32908: "PixarFilm", 32909: "PixarLog", 33007: "JPEG of a private kind", 34661: "JBIG",
+    50000: "Zstandard", 50001: "WebP", 50002: "JPEG XL", 52546: "JPEG XL (DNG)",
+    34926: "Zstandard, old number", 34927: "WebP, old number", 50013: "deflate (PIXTIFF)", 32766: "NeXT", 32771: "CCITT RLE, word aligned",
+    32809: "ThunderScan", 32908: "PixarFilm", 32909: "PixarLog", 33007: "JPEG, private number", 34661: "JBIG",
     34676: "SGI LogLuv", 34677: "SGI LogLuv, 24 bits", 34715: "JBIG2", 65000: "EER",
 }  # fmt: skip
 
@@ -107,8 +110,13 @@ def decoding(of: Page) -> str:
 
 def compression_rows() -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
+    few = {**dict.fromkeys(samples.CCITT, 1), **LEVELS}
     for number, name in COMPRESSIONS.items():
-        rows.append((str(number), name, ask(decoding, page(number, bits=1 if number in samples.CCITT else 8))))
+        of = page(number, bits=few.get(number, 8))
+        if number in (SGILOG, SGILOG24):
+            of = page(number, pages.FLOAT, 32, photometric=LOGLUV)
+            of = replace(of, samples=3)
+        rows.append((str(number), name, ask(decoding, of)))
     return rows
 
 
@@ -153,8 +161,11 @@ Decoders take as many rows as a tile needs and leave what follows; fewer are an 
 
 {table(("number", "compression", "codec"), compression_rows())}
 
-JPEG in YCbCr gives RGB, as GDAL and tifffile do. Old-style JPEG is read when it is one stream that is not in YCbCr; other
-subsampled YCbCr is refused (`samples`). One bit a sample is decoded as bytes of 0 and 1.
+JPEG in YCbCr gives RGB, as GDAL and tifffile do. Old-style JPEG that is one stream and not in YCbCr is decoded as that
+stream; all other old-style JPEG (`byteatlas.tiff_libtiff`) is one chunk from the first to the last byte that belongs to
+the image, and what libtiff makes of it, RGB. So are subsampled YCbCr without JPEG (RGB; in separate planes refused,
+`samples`), LogLuv, ThunderScan, NeXT and PixarLog. LogLuv gives 16-bit integers (log luminance, u', v') or floats
+(XYZ), as its tags say. One bit a sample is decoded as bytes of 0 and 1.
 
 ## Predictors
 

@@ -20,10 +20,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
+import imagecodecs
 import numpy as np
 from fixtures.netcdf3.make_netcdf3 import FILES as NETCDF3
 from fixtures.tiff.make_tiff import FILES as TIFF
 from fixtures.tiff.make_tiff import ramp, tifffile_bytes
+from fixtures.tiff.raw_tiff import LONG, SHORT, Raw, gray, write
 
 from byteatlas import api
 from byteatlas.array.array import Array
@@ -35,6 +37,17 @@ MEMORY = 4 << 30
 BATCH = 100
 EXTREMES = (0, 1, 2, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1)
 
+COLOURS = gray(30, 22, compression=5, photometric=6, samples=3) | {258: (SHORT, [8] * 3), 530: (SHORT, [2, 2])}
+OLD_JPEG = {259: (SHORT, [6]), 513: (LONG, [8]), 514: (LONG, [400])}
+LUV = gray(10, 3, 16, compression=34676, photometric=32845, samples=3, format=2) | {258: (SHORT, [16] * 3)}
+LUMINANCE = {258: (SHORT, [16]), 262: (SHORT, [32844]), 277: (SHORT, [1])}
+
+
+def jpeg() -> bytes:
+    """A JPEG stream in YCbCr with the size of `COLOURS`."""
+    return bytes(imagecodecs.jpeg8_encode(ramp((22, 30, 3), "u1"), subsampling="420", outcolorspace="YCBCR"))
+
+
 MORE_TIFF: dict[str, Callable[[], bytes]] = {
     "jpeg.tif": lambda: tifffile_bytes(ramp((32, 32, 3), "u1"), tile=(16, 16), photometric="rgb", compression="jpeg"),
     "lzw_pred.tif": lambda: tifffile_bytes(ramp((20, 30)), rowsperstrip=7, compression="lzw", predictor=2),
@@ -44,6 +57,11 @@ MORE_TIFF: dict[str, Callable[[], bytes]] = {
     "jp2.tif": lambda: tifffile_bytes(ramp((32, 32), "u1"), tile=(16, 16), compression="jpeg2000"),
     "png.tif": lambda: tifffile_bytes(ramp((32, 32), "u1"), tile=(16, 16), compression="png"),
     "lerc.tif": lambda: tifffile_bytes(ramp((32, 32), "f4"), tile=(16, 16), compression="lerc"),
+    "units.tif": lambda: write([Raw(COLOURS, [imagecodecs.lzw_encode(bytes(ramp((11 * 15, 6), "u1")))])]),
+    "old_jpeg.tif": lambda: write([Raw(COLOURS | OLD_JPEG, [jpeg()])]),
+    "luv.tif": lambda: write([Raw(LUV, [b"\x84\x21\x04\x01\x02\x03\x04" * 12])]),
+    "luminance.tif": lambda: write([Raw(LUV | LUMINANCE, [b"\x84\x21\x04\x01\x02\x03\x04" * 6])]),
+    "thunder.tif": lambda: write([Raw(gray(12, 2, 4, compression=32809), [bytes(range(192, 204)) * 2])]),
 }
 
 

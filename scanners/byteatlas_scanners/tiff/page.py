@@ -15,7 +15,13 @@ from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.tags import Tag
 
 UINT, INT, FLOAT, VOID, COMPLEX_INT, COMPLEX = 1, 2, 3, 4, 5, 6
-NONE, OLD_JPEG, JPEG, PACKBITS = 1, 6, 7, 32773
+NONE, OLD_JPEG, JPEG, LOSSY_JPEG, ALT_JPEG, PACKBITS = 1, 6, 7, 34892, 33007, 32773
+JPEGS = frozenset({OLD_JPEG, JPEG, LOSSY_JPEG, ALT_JPEG})
+JPEG_2000 = frozenset({33003, 33004, 33005, 34712})
+JPEG_XR, JPEG_XL = frozenset({22610, 34934}), frozenset({50002, 52546})
+PNG, LERC, WEBP, OLD_WEBP = 34933, 34887, 50001, 34927
+IMAGES = JPEGS | JPEG_2000 | JPEG_XR | JPEG_XL | {PNG, WEBP, OLD_WEBP}
+"""Compressions of whole images, which know of their colours themselves."""
 MINISWHITE, MINISBLACK, RGB, PALETTE, MASK, SEPARATED, YCBCR = 0, 1, 2, 3, 4, 5, 6
 MAX_SAMPLES = 65535
 LARGE_TILE = 64 << 20
@@ -36,6 +42,8 @@ class Page:
         jfif: its JPEG streams carry a JFIF marker (they know their colour space).
         offsets, counts: one per tile or strip in file order: plane by plane, row by row, left to right. A missing one
             has offset or count 0.
+        stream: where an old-style JPEG image has a whole JPEG stream, or None.
+        parts: an old-style JPEG image of which libtiff puts tables and data together.
     """
 
     ifd: Ifd
@@ -57,6 +65,16 @@ class Page:
     subfile: int
     extra_samples: int
     jfif: bool = False
+    stream: int | None = None
+    parts: bool = False
+
+    @property
+    def subsampled(self) -> bool:
+        """YCbCr with fewer colour samples than pixels, in units of several pixels (TIFF 6.0 section 21)."""
+        if self.photometric != YCBCR or self.samples != 3 or self.compression in IMAGES:
+            return False
+        factors = self.ifd.array(Tag.YCBCR_SUBSAMPLING)
+        return factors is None or factors.dtype.kind != "u" or factors.ravel()[:2].tolist() != [1, 1]
 
     @property
     def shape(self) -> Shape:
@@ -125,7 +143,7 @@ def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
         raise CorruptFile(ifd.offset, f"an image of {width} x {height} pixels")
     if ifd.first(Tag.IMAGE_DEPTH, 1) != 1 or ifd.first(Tag.TILE_DEPTH, 1) != 1:
         raise Unsupported(Reason.LAYOUT, "volumes (ImageDepth, TileDepth) are not supported", ifd.name)
-    samples = ifd.first(Tag.SAMPLES_PER_PIXEL, 1)
+    samples = ifd.first(Tag.SAMPLES_PER_PIXEL, _usual_samples(ifd))
     if not 0 < samples <= MAX_SAMPLES:
         raise CorruptFile(ifd.offset, f"{samples} samples per pixel")
     bits, sample_format = _uniform(ifd, Tag.BITS_PER_SAMPLE, samples), _uniform(ifd, Tag.SAMPLE_FORMAT, samples)
@@ -160,33 +178,15 @@ def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
     if tiled and chunk_bytes > LARGE_TILE and chunk_bytes > 4 * page.height * -(-width * samples * bits // 8):
         why = f"tiles of {chunk_width} x {chunk_height} pixels in an image of {width} x {height}"
         raise Unsupported(Reason.TOO_LARGE, why, ifd.name)
-    page = replace(page, counts=_counts(page, ifd, page.offsets, size))
-    return _whole_stream(page, seen, size) if page.compression == OLD_JPEG else page
-
-
-def _whole_stream(page: Page, seen: Peek | None, size: int) -> Page:
-    """An old-style JPEG image as one chunk: from the stream's begin to the end of its last strip."""
-    if seen is None or seen.start is None:
-        raise Unsupported(Reason.COMPRESSION, "old-style JPEG that is not one stream", page.ifd.name)
-    ends = page.offsets[:-1] + page.counts[:-1]
-    behind = (page.offsets[1:] == ends).all() and int(page.offsets[0]) >= seen.start
-    length = page.ifd.first(Tag.JPEG_INTERCHANGE_FORMAT_LENGTH, 0)
-    if page.tiled or not (behind or len(page.offsets) == 1):
-        raise Unsupported(Reason.COMPRESSION, "old-style JPEG whose strips do not follow each other", page.ifd.name)
-    end = min(size, max(seen.start + max(0, length), int(page.offsets[-1]) + int(page.counts[-1])))
-    return replace(
-        page,
-        chunk_height=page.height,
-        offsets=np.array([seen.start], np.uint64),
-        counts=np.array([max(0, end - seen.start)], np.uint64),
-    )
+    return replace(page, counts=_counts(page, ifd, page.offsets, size))
 
 
 GEOMETRY = frozenset((
     Tag.NEW_SUBFILE_TYPE, Tag.SUBFILE_TYPE, Tag.IMAGE_WIDTH, Tag.IMAGE_LENGTH, Tag.IMAGE_DEPTH, Tag.TILE_DEPTH,
     Tag.BITS_PER_SAMPLE, Tag.SAMPLE_FORMAT, Tag.SAMPLES_PER_PIXEL, Tag.PLANAR_CONFIGURATION, Tag.COMPRESSION,
     Tag.PREDICTOR, Tag.PHOTOMETRIC, Tag.FILL_ORDER, Tag.EXTRA_SAMPLES, Tag.TILE_WIDTH, Tag.TILE_LENGTH,
-    Tag.ROWS_PER_STRIP, Tag.YCBCR_SUBSAMPLING, Tag.T4_OPTIONS, Tag.T6_OPTIONS, Tag.LERC_PARAMETERS, Tag.JPEG_TABLES,
+    Tag.ROWS_PER_STRIP, Tag.YCBCR_COEFFICIENTS, Tag.YCBCR_SUBSAMPLING, Tag.YCBCR_POSITIONING,
+    Tag.REFERENCE_BLACK_WHITE, Tag.T4_OPTIONS, Tag.T6_OPTIONS, Tag.LERC_PARAMETERS, Tag.JPEG_TABLES,
     Tag.COLOR_MAP, Tag.MODEL_PIXEL_SCALE, Tag.MODEL_TIEPOINT, Tag.MODEL_TRANSFORMATION, Tag.GEO_KEY_DIRECTORY,
     Tag.GEO_DOUBLE_PARAMS, Tag.GEO_ASCII_PARAMS, Tag.GDAL_NODATA, Tag.GDAL_METADATA,
 ))  # fmt: skip
@@ -207,6 +207,12 @@ def like(template: Page, ifd: Ifd, size: int) -> Page:
     """The page of a directory that has the template's `geometry`. Raises `CorruptFile`."""
     offsets = _offsets(ifd, template.tiled, len(template.offsets))
     return replace(template, ifd=ifd, offsets=offsets, counts=_counts(template, ifd, offsets, size))
+
+
+def _usual_samples(ifd: Ifd) -> int:
+    """Samples per pixel where the tag is missing: 1, but for old-style JPEG in colour libtiff takes 3."""
+    old = ifd.first(Tag.COMPRESSION, NONE) == OLD_JPEG
+    return 3 if old and ifd.first(Tag.PHOTOMETRIC, YCBCR) in (RGB, YCBCR) else 1
 
 
 def _uniform(ifd: Ifd, tag: Tag, samples: int) -> int:
@@ -273,7 +279,8 @@ def _counts(page: Page, ifd: Ifd, offsets: NDArray[np.uint64], size: int) -> NDA
     # A single strip with an offset but no size was written all the same; one of many tiles was not (GDAL, libtiff).
     unsized = counts is not None and total == 1 and len(counts) > 0 and counts[0] == 0 and offsets[0] != 0
     if counts is None or len(counts) < total or unsized:
-        return plain_lengths(page) if page.compression == NONE else _up_to_next(offsets, size)
+        whole = page.compression == NONE and not page.subsampled
+        return plain_lengths(page) if whole else _up_to_next(offsets, size)
     return counts[:total]
 
 

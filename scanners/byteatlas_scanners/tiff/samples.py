@@ -15,18 +15,34 @@ from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scan.reasons import Reason
 from byteatlas.types import JSON
+from byteatlas_scanners.tiff.libtiff import (
+    LOGLUV,
+    NEXT,
+    PIXARLOG,
+    SGILOG,
+    SGILOG24,
+    THUNDERSCAN,
+    old_jpeg,
+    strip,
+)
 from byteatlas_scanners.tiff.page import (
     COMPLEX,
     COMPLEX_INT,
     FLOAT,
     INT,
-    JPEG,
+    JPEG_2000,
+    JPEG_XL,
+    JPEG_XR,
+    JPEGS,
+    LERC,
     MINISBLACK,
     NONE,
-    OLD_JPEG,
+    OLD_WEBP,
+    PNG,
     RGB,
     UINT,
     VOID,
+    WEBP,
     YCBCR,
     Page,
 )
@@ -41,30 +57,25 @@ WHOLE = {
 }
 """Sample types that NumPy has, by SampleFormat and bits."""
 
-DEFLATE_OLD, DEFLATE, LZMA, ZSTD, LERC, WEBP = 32946, 8, 34925, 50000, 34887, 50001
-LOSSY_JPEG = 34892
-JPEGS = frozenset({OLD_JPEG, JPEG, LOSSY_JPEG})
+DEFLATE_OLD, DEFLATE, PIXTIFF, LZMA, ZSTD, OLD_ZSTD = 32946, 8, 50013, 34925, 50000, 34926
 
 BYTE_COMPRESSIONS: Mapping[int, CodecSpec] = {
     5: CodecSpec("numcodecs.imagecodecs_lzw"),
     DEFLATE: CodecSpec("numcodecs.zlib", {"level": 6}),
     DEFLATE_OLD: CodecSpec("numcodecs.zlib", {"level": 6}),
+    PIXTIFF: CodecSpec("numcodecs.zlib", {"level": 6}),
     32773: CodecSpec("numcodecs.imagecodecs_packbits"),
     LZMA: CodecSpec("numcodecs.imagecodecs_lzma"),
     ZSTD: CodecSpec("numcodecs.imagecodecs_zstd"),
+    OLD_ZSTD: CodecSpec("numcodecs.imagecodecs_zstd"),
 }
 """Compressions of bytes: predictors, packed bits and byte order are still to be undone after them."""
 
 IMAGE_COMPRESSIONS: Mapping[int, str] = {
-    22610: "numcodecs.imagecodecs_jpegxr",
-    33003: "numcodecs.imagecodecs_jpeg2k",
-    33004: "numcodecs.imagecodecs_jpeg2k",
-    33005: "numcodecs.imagecodecs_jpeg2k",
-    34712: "numcodecs.imagecodecs_jpeg2k",
-    34933: "numcodecs.imagecodecs_png",
-    34934: "numcodecs.imagecodecs_jpegxr",
-    50002: "numcodecs.imagecodecs_jpegxl",
-    52546: "numcodecs.imagecodecs_jpegxl",
+    **dict.fromkeys(sorted(JPEG_2000), "numcodecs.imagecodecs_jpeg2k"),
+    **dict.fromkeys(sorted(JPEG_XR), "numcodecs.imagecodecs_jpegxr"),
+    **dict.fromkeys(sorted(JPEG_XL), "numcodecs.imagecodecs_jpegxl"),
+    PNG: "numcodecs.imagecodecs_png",
 }
 """Whole images inside of the tiles, without any configuration."""
 
@@ -74,16 +85,13 @@ CCITT: Mapping[int, str] = {
     4: "numcodecs.imagecodecs_ccittfax4",
 }
 
+LIBTIFF = frozenset({NEXT, THUNDERSCAN, PIXARLOG, SGILOG, SGILOG24})
+"""Compressions that are what libtiff makes of them."""
+
 NAMES: Mapping[int, str] = {
-    32766: "NeXT",
     32771: "CCITT RLE, word aligned",
-    32809: "ThunderScan",
     32908: "PixarFilm",
-    32909: "PixarLog",
-    33007: "JPEG of a private kind",
     34661: "JBIG",
-    34676: "SGI LogLuv",
-    34677: "SGI LogLuv 24",
     34715: "JBIG2",
     65000: "EER",
     65001: "EER",
@@ -110,11 +118,10 @@ def sample_type(page: Page) -> np.dtype[np.generic]:
 def chain(page: Page, rows: int) -> Chain:
     """The codecs of a tile, or of a strip of ``rows`` rows, in encoding order. Raises `Unsupported`."""
     sample_type(page)
-    subsampling = page.ifd.array(Tag.YCBCR_SUBSAMPLING) if page.photometric == YCBCR else None
-    if page.photometric == YCBCR and not page.planar and page.compression not in JPEGS | set(IMAGE_COMPRESSIONS):
-        factors = [2, 2] if subsampling is None else [int(v) for v in subsampling.ravel()[:2]]
-        if page.samples == 3 and factors != [1, 1]:
-            raise Unsupported(Reason.SAMPLES, f"YCbCr subsampled by {factors} without JPEG", page.ifd.name)
+    if page.subsampled:
+        if page.planar or page.compression not in {NONE, *BYTE_COMPRESSIONS} - {PIXTIFF, OLD_ZSTD}:
+            raise Unsupported(Reason.SAMPLES, "subsampled YCbCr in separate planes", page.ifd.name)
+        return _little(page), strip(page, rows)
     return _builder(page)(page, rows)
 
 
@@ -131,8 +138,10 @@ def _builder(page: Page) -> Callable[[Page, int], Chain]:
         return _image
     if number == LERC:
         return _lerc
-    if number == WEBP:
+    if number in (WEBP, OLD_WEBP):
         return _webp
+    if number in LIBTIFF:
+        return _libtiff
     name = NAMES.get(number, "unknown")
     raise Unsupported(Reason.COMPRESSION, f"compression {number} ({name}) is not supported", page.ifd.name)
 
@@ -140,7 +149,7 @@ def _builder(page: Page) -> Callable[[Page, int], Chain]:
 def is_plain(page: Page) -> bool:
     """Whether the stored bytes are the samples themselves."""
     whole = page.bits in WHOLE.get(page.sample_format, {})
-    return page.compression == NONE and page.predictor == 1 and page.fill_order != 2 and whole
+    return page.compression == NONE and page.predictor == 1 and page.fill_order != 2 and whole and not page.subsampled
 
 
 def _little(page: Page) -> CodecSpec:
@@ -156,7 +165,10 @@ def _stored(page: Page) -> CodecSpec:
 def _bytes_chain(page: Page, rows: int) -> Chain:
     steps = [*_samples(page, rows)]
     if page.compression != NONE:
-        steps.append(BYTE_COMPRESSIONS[page.compression])
+        step = BYTE_COMPRESSIONS[page.compression]
+        # Last strips may be written in full; here only byteatlas reads on, so a decoder that stops in time will do.
+        strict = rows == page.chunk_height and len(steps) == 1
+        steps.append(step if strict or step.name != "numcodecs.zlib" else CodecSpec("numcodecs.imagecodecs_zlib"))
     if page.fill_order == 2:
         steps.append(CodecSpec("numcodecs.imagecodecs_bitorder"))
     return tuple(steps)
@@ -168,11 +180,13 @@ def _samples(page: Page, rows: int) -> Chain:
         raise Unsupported(Reason.SAMPLES, f"predictor {page.predictor} is not known", page.ifd.name)
     if page.bits in WHOLE.get(page.sample_format, {}):
         return _predicted(page, rows)
-    if page.predictor != 1:
+    if page.sample_format == FLOAT and page.predictor in (1, 3):
+        return _float24(page)
+    # libtiff knows no predictor for packed integers, and ignores one without a compression; tifffile undoes it there.
+    packed = page.sample_format != COMPLEX_INT and page.compression == NONE and page.predictor == 2
+    if page.predictor != 1 and not packed:
         why = f"predictor {page.predictor} with {page.bits}-bit samples in format {page.sample_format}"
         raise Unsupported(Reason.SAMPLES, why, page.ifd.name)
-    if page.sample_format == FLOAT:
-        return _little(page), CodecSpec("numcodecs.imagecodecs_float24", {"byteorder": page.ifd.order})
     if page.sample_format == COMPLEX_INT:
         part = f"{page.ifd.order if page.bits > 16 else '|'}i{page.bits // 16}"
         return _little(page), CodecSpec("byteatlas.tiff_complex_int", {"dtype": part})
@@ -181,7 +195,29 @@ def _samples(page: Page, rows: int) -> Chain:
         "bitspersample": page.bits,
         "runlen": page.chunk_width * page.contiguous_samples,
     }
-    return _little(page), CodecSpec("numcodecs.imagecodecs_packints", packing)
+    unpack = CodecSpec("numcodecs.imagecodecs_packints", packing)
+    return (*_delta(page, rows, "<"), unpack) if packed else (_little(page), unpack)
+
+
+def _float24(page: Page) -> Chain:
+    """Floats of 24 bits as float32."""
+    widen = "numcodecs.imagecodecs_float24"
+    if page.predictor == 1:
+        return _little(page), CodecSpec(widen, {"byteorder": page.ifd.order})
+    stride = page.contiguous_samples
+    planes = {"itemsize": 3, "row": page.chunk_width * stride, "stride": stride}
+    return _little(page), CodecSpec(widen, {"byteorder": ">"}), CodecSpec("byteatlas.tiff_float_planes", planes)
+
+
+def _delta(page: Page, rows: int, order: str) -> Chain:
+    """Differences between samples of this byte order."""
+    item = sample_type(page).itemsize
+    axis = -2 if page.contiguous_samples > 1 else -1
+    # Floats are differenced as integers of the same width; sums wrap, so signed and unsigned are alike.
+    dtype = f"{order if item > 1 else '|'}u{item}"
+    configuration = {"axis": axis, "dist": 1, "shape": [*page.chunk_shape(rows)], "dtype": dtype}
+    stored = CodecSpec("bytes", {} if item == 1 else {"endian": "big" if order == ">" else "little"})
+    return stored, CodecSpec("numcodecs.imagecodecs_delta", configuration)
 
 
 def _predicted(page: Page, rows: int) -> Chain:
@@ -193,11 +229,7 @@ def _predicted(page: Page, rows: int) -> Chain:
     if page.predictor == 2:
         if page.sample_format in (COMPLEX, COMPLEX_INT):
             raise Unsupported(Reason.SAMPLES, "predictor 2 with complex samples", page.ifd.name)
-        # Floats are differenced as integers of the same width; sums wrap, so signed and unsigned are alike.
-        dtype = f"{page.ifd.order if item > 1 else '|'}u{item}"
-        return _stored(page), CodecSpec(
-            "numcodecs.imagecodecs_delta", {"axis": axis, "dist": 1, "shape": shape, "dtype": dtype}
-        )
+        return _delta(page, rows, page.ifd.order)
     if page.sample_format != FLOAT:
         raise Unsupported(Reason.SAMPLES, "the floating-point predictor with other samples", page.ifd.name)
     # The predictor's bytes go from high to low whatever the file's byte order: undoing it gives native order.
@@ -221,9 +253,8 @@ def _jpeg(page: Page, rows: int) -> Chain:
     """JPEG streams whose tables may be in a tag; YCbCr comes out as RGB, as GDAL, tifffile and libtiff's viewers do."""
     if page.bits not in (8, 12, 16) or page.sample_format not in (UINT, VOID):
         raise Unsupported(Reason.SAMPLES, f"JPEG with {page.bits}-bit samples", page.ifd.name)
-    if page.compression == OLD_JPEG and (page.photometric == YCBCR or page.samples not in (1, 3)):
-        # libtiff spreads the colour of old-style streams in its own way, which no decoder of JPEG streams does.
-        raise Unsupported(Reason.COMPRESSION, "old-style JPEG in YCbCr", page.ifd.name)
+    if page.parts:
+        return _little(page), old_jpeg(page)
     tables = page.ifd.bytes(Tag.JPEG_TABLES)
     inside, outside = _colour_spaces(page)
     configuration: dict[str, JSON] = {
@@ -258,6 +289,14 @@ def _image(page: Page, rows: int) -> Chain:
     return _little(page), CodecSpec(IMAGE_COMPRESSIONS[page.compression])
 
 
+def _libtiff(page: Page, rows: int) -> Chain:
+    if page.compression == SGILOG and page.photometric == LOGLUV and page.bits == 16:
+        if page.contiguous_samples != 3 or page.sample_format not in (UINT, VOID, INT):
+            raise Unsupported(Reason.SAMPLES, f"LogLuv of {page.contiguous_samples} samples", page.ifd.name)
+        return _little(page), CodecSpec("byteatlas.tiff_logluv", {"width": page.chunk_width})
+    return _little(page), strip(page, rows)
+
+
 def _webp(page: Page, rows: int) -> Chain:
     # A tile whose alpha is opaque everywhere may be stored without it.
     configuration: dict[str, JSON] = {"hasalpha": True} if page.samples == 4 else {}
@@ -265,6 +304,8 @@ def _webp(page: Page, rows: int) -> Chain:
 
 
 def _lerc(page: Page, rows: int) -> Chain:
+    if page.predictor != 1:
+        raise Unsupported(Reason.SAMPLES, "LERC with a predictor", page.ifd.name)
     steps = [_little(page), CodecSpec("numcodecs.imagecodecs_lerc")]
     parameters = page.ifd.array(Tag.LERC_PARAMETERS)
     extra = int(parameters[1]) if parameters is not None and len(parameters) > 1 else 0

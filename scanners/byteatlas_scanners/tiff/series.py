@@ -17,6 +17,7 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
+from byteatlas_scanners.tiff.libtiff import whole
 from byteatlas_scanners.tiff.page import NONE, OLD_JPEG, Page, geometry, like, to_page
 from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.samples import chain, is_plain, sample_type
@@ -111,6 +112,8 @@ class _Reader:
             self.keys[ifd.name] = known.key
             return like(known.page, ifd, self.size)
         page = to_page(ifd, self.size, seen)
+        if page.compression == OLD_JPEG:
+            page = whole(page, seen, self.size)
         # What cannot be decoded must not spoil a stack: chains are made here, for the full and for the last chunk.
         chains = tuple(repr(chain(page, rows)) for rows in sorted({page.chunk_height, page.edge_rows}))
         grid = None if is_plain(page) else (page.tiled, page.chunk_height, page.chunk_width)

@@ -116,6 +116,9 @@ TIFF: Mapping[str, str] = {
     "numcodecs.imagecodecs_webp": f"{_HERE}.tiff_images:make_webp",
     "numcodecs.imagecodecs_lerc": f"{_HERE}.tiff_images:make_lerc",
     "byteatlas.tiff_complex_int": f"{_HERE}.tiff_bytes:make_complex_int",
+    "byteatlas.tiff_float_planes": f"{_HERE}.tiff_bytes:make_float_planes",
+    "byteatlas.tiff_logluv": f"{_HERE}.tiff_logluv:make",
+    "byteatlas.tiff_libtiff": f"{_HERE}.tiff_libtiff:make",
 }
 """What tiles and strips are compressed with; the names are those that imagecodecs gives to numcodecs."""
 

@@ -8,6 +8,7 @@ and leave what follows; too few are an error.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -47,13 +48,13 @@ class Compression:
     """A compression of plain bytes.
 
     Attributes:
-        surplus: decode on when the bytes wanted are there, although the stream has more (``decode`` without a size).
+        surplus: how to decode a stream that has more bytes than the number wanted, or fewer; None: as any other.
     """
 
     name: str
     decode: Callable[..., Any]
     encode: Callable[..., Any]
-    surplus: bool = False
+    surplus: Callable[[Any, int], Any] | None = None
 
     def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
@@ -82,10 +83,10 @@ class Compression:
         try:
             return self.decode(as_bytes(data), out=out)
         except FAULTS as error:
-            if not self.surplus:
+            if self.surplus is None:
                 raise CorruptChunk(f"{self.name}: {error}") from error
         try:
-            return memoryview(self.decode(as_bytes(data)))[:wanted]
+            return memoryview(self.surplus(as_bytes(data), wanted))[:wanted]
         except FAULTS as error:
             raise CorruptChunk(f"{self.name}: {error}") from error
 
@@ -96,7 +97,10 @@ def make_lzw(configuration: Configuration) -> Compression:
 
 def make_packbits(configuration: Configuration) -> Compression:
     # A run of at most 128 bytes takes two: decoding without a size is bounded by 64 times the input.
-    return Compression("packbits", imagecodecs.packbits_decode, imagecodecs.packbits_encode, surplus=True)
+    def on(data: Any, wanted: int) -> Any:
+        return imagecodecs.packbits_decode(data)
+
+    return Compression("packbits", imagecodecs.packbits_decode, imagecodecs.packbits_encode, on)
 
 
 def make_lzma(configuration: Configuration) -> Compression:
@@ -104,11 +108,31 @@ def make_lzma(configuration: Configuration) -> Compression:
 
 
 def make_zstd(configuration: Configuration) -> Compression:
-    return Compression("zstd", imagecodecs.zstd_decode, imagecodecs.zstd_encode)
+    def on(data: Any, wanted: int) -> Any:
+        # Strips written in full have less than twice what is wanted of the last one, but for one of few rows.
+        return imagecodecs.zstd_decode(data, out=MOST_SURPLUS * wanted + 1024)
+
+    return Compression("zstd", imagecodecs.zstd_decode, imagecodecs.zstd_encode, on)
+
+
+MOST_SURPLUS = 16
+"""How many times the bytes that a strip should have Zstandard may decode to."""
+
+
+def inflate_on(wbits: int) -> Callable[[Any, int], bytes]:
+    """How to inflate at most so many bytes."""
+
+    def on(data: Any, wanted: int) -> bytes:
+        try:
+            return zlib.decompressobj(wbits).decompress(data, wanted)
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+
+    return on
 
 
 def make_zlib(configuration: Configuration) -> Compression:
-    return Compression("zlib", imagecodecs.zlib_decode, imagecodecs.zlib_encode)
+    return Compression("zlib", imagecodecs.zlib_decode, imagecodecs.zlib_encode, inflate_on(15))
 
 
 def make_deflate(configuration: Configuration) -> Compression:
@@ -120,7 +144,7 @@ def make_deflate(configuration: Configuration) -> Compression:
     def encode(data: Any) -> Any:
         return imagecodecs.deflate_encode(data, raw=raw)
 
-    return Compression("deflate", decode, encode)
+    return Compression("deflate", decode, encode, inflate_on(-15 if raw else 15))
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +339,26 @@ def make_float24(configuration: Configuration) -> Sized:
         return np.asarray(imagecodecs.float24_decode(bytes(data), byteorder=order))
 
     return Sized("float24", lambda nbytes: nbytes // 4 * 3, convert, 4)
+
+
+def make_float_planes(configuration: Configuration) -> Sized:
+    """Undo the floating-point predictor (TIFF Technical Note 3) for floats of a size that NumPy does not have.
+
+    Rows of ``row`` floats of ``itemsize`` bytes; differences are between bytes ``stride`` apart. The floats come out
+    big-endian.
+    """
+    item, row, stride = (_integer(configuration, name, 0) for name in ("itemsize", "row", "stride"))
+    if not 0 < item <= 16 or row <= 0 or stride <= 0 or row % stride:
+        raise InvalidMetadata("", f"tiff_float_planes: rows of {row} floats of {item} bytes, stride {stride}")
+
+    def convert(data: bytes | memoryview, nbytes: int) -> NDArray[Any]:
+        if nbytes % (row * item):
+            raise CorruptChunk(f"tiff_float_planes: {nbytes} bytes are no whole rows of {row * item}")
+        columns = np.frombuffer(data, np.uint8).reshape(-1, row * item // stride, stride)
+        planes = np.cumsum(columns, axis=1, dtype=np.uint8).reshape(-1, item, row)
+        return np.ascontiguousarray(planes.swapaxes(1, 2))
+
+    return Sized("tiff_float_planes", lambda nbytes: nbytes, convert, item)
 
 
 def make_complex_int(configuration: Configuration) -> Sized:
