@@ -12,7 +12,7 @@ import pytest
 from byteatlas import api as ba
 from byteatlas.array import Array
 from byteatlas.combine import ByOrder, CombineOptions, Compute, FromAttribute, FromName, FromVariable, Values
-from byteatlas.combine.coords import kerchunk_map
+from byteatlas.combine.kerchunk import kerchunk_map
 from byteatlas.errors import BadRequest, Conflict
 
 nc = pytest.importorskip("netCDF4")
@@ -189,8 +189,8 @@ def test_kerchunk_spellings(tmp_path: Path) -> None:
         both = ba.combine(paths, concat="time", coords=kerchunk_map({"time": spelled}))
         root: Any = ba.open(both)
         assert root["time"][...].tolist() == expected
-    with pytest.raises(BadRequest):
-        kerchunk_map({"time": "VARNAME"})
+    with pytest.raises(BadRequest, match="one data variable"):
+        ba.combine(paths, concat="time", coords=kerchunk_map({"time": "VARNAME"}))
 
 
 def test_different_variables_of_the_same_times(tmp_path: Path) -> None:

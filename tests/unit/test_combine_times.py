@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteatlas.array import open_node
-from byteatlas.combine import ByOrder, CombineOptions, combine, plan_combine
+from byteatlas.combine import ByOrder, CombineOptions, FromVariable, Values, combine, plan_combine
 from byteatlas.combine.inline import inline_array
 from byteatlas.combine.model import Finding, scalar_json
 from byteatlas.combine.order import arrange
@@ -22,6 +24,7 @@ from byteatlas.combine.times import (
     parse_units,
     same_calendar,
 )
+from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 
 cftime = pytest.importorskip("cftime")
@@ -108,6 +111,103 @@ def test_common_units_are_exact_for_integers() -> None:
     assert convert(fractions[1], noon, days).tolist() == [1.5]  # type: ignore[union-attr]
 
 
+def test_numbers_that_are_meant_to_be_whole_hours_are_exact() -> None:
+    a, b = units("days since 1850-01-01"), units("hours since 1950-01-01")
+    values = [np.array([0.0, 7 / 24]), np.array([1.0, 31.0])]
+    target = common_units([a, b], values)
+    assert target.text == "hours since 1850-01-01"
+    first, second = (convert(v, u, target) for v, u in zip(values, (a, b), strict=True))
+    assert first is not None
+    assert second is not None
+    assert [*first, *second] == [0, 7, 36524 * 24 + 1, 36524 * 24 + 31]
+    odd = [np.array([np.pi]), np.array([np.e])]
+    assert common_units([a, b], odd).text == a.text
+
+
+@pytest.mark.parametrize(
+    ("text", "calendar", "days"),
+    [("months since 2000-01-01", "360_day", 30), ("common_years since 2000-01-01", "365_day", 365)],
+)
+def test_units_of_one_calendar(text: str, calendar: str, days: int) -> None:
+    cftime = pytest.importorskip("cftime")
+    own, target = units(text, calendar), units("days since 1999-12-01", calendar)
+    values = np.arange(-5, 30)
+    converted = convert(values, own, target)
+    assert converted is not None
+    theirs = cftime.date2num(cftime.num2date(values, text, calendar), target.text, calendar)
+    np.testing.assert_array_equal(converted, theirs)
+    assert own.unit == days * 86_400_000_000_000
+    assert common_units([own, target], [values, values]).text.startswith("days since 2000-01-01")
+    for other in {"standard", "noleap", "360_day", "julian", "all_leap"} - {own.calendar}:
+        assert parse_units(text, other) is None
+
+
+@pytest.mark.parametrize(
+    ("date", "calendar"),
+    [
+        ("2001-02-29", "standard"), ("1900-02-29", "standard"), ("2000-02-29", "noleap"), ("2000-02-31", "360_day"),
+        ("1500-02-29", "proleptic_gregorian"), ("2001-04-31", "all_leap"), ("0000-01-01", "standard"),
+        ("0000-01-01", "julian"), ("2000-01-01 24:00", "standard"), ("2000-01-01 00:00:60", "standard"),
+    ],
+)  # fmt: skip
+def test_dates_that_the_calendar_does_not_have(date: str, calendar: str) -> None:
+    assert parse_units(f"days since {date}", calendar) is None
+
+
+def test_dates_that_the_calendar_has() -> None:
+    for date, calendar in (("1500-02-29", "standard"), ("1900-02-29", "julian"), ("2001-02-30", "360_day")):
+        units(f"days since {date}", calendar)
+
+
+def timed(units: str, values: list[Any], **more: Any) -> VirtualGroup:
+    return VirtualGroup(arrays={"time": inline_array(np.array(values), ("time",), {"units": units, **more})})
+
+
+def both(*groups: VirtualGroup, **options: Any) -> Any:
+    combined = combine(groups, CombineOptions(concat=("time",), **options), read=never)
+    opened: Any = open_node(combined)
+    return opened["time"]
+
+
+def test_units_in_other_words_are_kept() -> None:
+    """The same units spelled in two ways: nothing is converted, and they must not be lost."""
+    time = both(timed("days since 2000-01-01", [0]), timed("days since 2000-01-01 00:00:00", [1]))
+    assert (time.attrs["units"], time[...].tolist()) == ("days since 2000-01-01", [0, 1])
+    time = both(*(timed("days since 2000-01-01", [k], calendar=c) for k, c in enumerate(("noleap", "365_day"))))
+    assert time.attrs["calendar"] == "noleap"
+
+
+def test_packed_times_in_other_units_are_unpacked_first() -> None:
+    packed = {"scale_factor": 0.5, "add_offset": 1.0}
+    time = both(timed("days since 2000-01-01", [0, 2], **packed), timed("days since 2000-01-03", [2, 4], **packed))
+    assert time[...].tolist() == [1, 2, 4, 5]
+    assert not packed.keys() & time.attrs.keys()
+
+
+def test_equal_values_of_other_types_are_one_place() -> None:
+    time = both(timed("days", [0, 1]), timed("days", [0.0, 1.0]), timed("days", [2]))
+    assert time[...].tolist() == [0, 1, 2]
+
+
+def test_values_that_no_type_holds_are_refused() -> None:
+    large = 2**53 + 1
+    files = [timed("counts", [large, large + 2]), timed("counts", [0.5, 1.5])]
+    plan = plan_combine(files, CombineOptions(concat=("time",)), read=never)
+    assert codes(list(plan.findings)) == ["dtype"]
+
+
+def test_raw_values_in_other_units_are_refused() -> None:
+    files = [timed("days since 2000-01-01", [0]), timed("hours since 2000-01-01", [30])]
+    raw = CombineOptions(concat=("time",), coords={"time": FromVariable(decode=False)})
+    assert codes(list(plan_combine(files, raw, read=never).findings)) == ["units"]
+
+
+def test_heights_that_go_the_other_way_are_refused() -> None:
+    files = [timed("m", [k], positive=way) for k, way in enumerate(("up", "down"))]
+    plan = plan_combine(files, CombineOptions(concat=("time",)), read=never)
+    assert codes(list(plan.findings)) == ["attributes"]
+
+
 def test_no_overflow_in_silence() -> None:
     far, near = units("days since 1-1-1"), units("nanoseconds since 2000-01-01")
     assert convert(np.array([10**6]), far, near) is None
@@ -178,9 +278,9 @@ def never(array: VirtualArray) -> Any:
 @pytest.mark.parametrize(
     ("units", "reason"),
     [
-        ("months since 2000-01-01", "months have no fixed length"),
+        ("months since 2000-01-01", "months have a fixed length in the calendar 360_day only"),
         ("years since 2000-01-01", "years have no fixed length"),
-        ("common_years since 2000-01-01", "do not agree"),
+        ("common_years since 2000-01-01", "in the calendars noleap and 365_day only"),
         ("fortnights since 2000-01-01", "'fortnights' is not known"),
         ("days since yesterday", "reference date 'yesterday'"),
     ],
@@ -209,3 +309,42 @@ def test_an_unknown_calendar_is_named() -> None:
     files = [months("days since 2000-01-01", [0], calendar=c) for c in ("lunar", "standard")]
     plan = plan_combine(files, CombineOptions(concat=("time",)), read=never)
     assert "calendar 'lunar' is not known" in plan.conflicts[0].detail
+
+
+def one_each(values: Sequence[Any]) -> Any:
+    groups = [VirtualGroup(arrays={"v": inline_array(np.array([float(k)]), ("x",), {})}) for k in range(len(values))]
+    chosen = CombineOptions(concat=("time",), coords={"time": Values(tuple(values))})
+    opened: Any = open_node(combine(groups, chosen, read=never))
+    return opened["time"]
+
+
+def test_dates_given_for_files() -> None:
+    east = dt.timezone(dt.timedelta(hours=2))
+    time = one_each([dt.datetime(2000, 1, 1, 2, tzinfo=east), dt.datetime(2000, 1, 2)])
+    assert (time.attrs["units"], time[...].tolist()) == ("days since 1970-01-01", [10957, 10958])
+    time = one_each([np.datetime64("2000-01-01T00:00:00.5"), np.datetime64("2000-01-01")])
+    assert time[...].tolist() == [10957 * 86_400_000_000, 10957 * 86_400_000_000 + 500_000]
+    for odd in (np.datetime64("NaT"), np.datetime64("2000-01-01T00:00:00.000000001")):
+        with pytest.raises(BadRequest):
+            one_each([np.datetime64("2000-01-01"), odd])
+
+
+def test_dates_of_other_calendars_given_for_files() -> None:
+    cftime = pytest.importorskip("cftime")
+    given = [cftime.datetime(2000, 2, 30, calendar="360_day"), cftime.datetime(2000, 3, 1, 12, calendar="360_day")]
+    time = one_each(given)
+    assert time.attrs["calendar"] == "360_day"
+    assert cftime.num2date(time[...], time.attrs["units"], "360_day").tolist() == given
+    with pytest.raises(BadRequest, match="one calendar"):
+        one_each([given[0], cftime.datetime(2000, 1, 1, calendar="noleap")])
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["010", "9"], [9, 10]), (["1.5", "-2"], [-2, 1.5]), (["1_0", "2"], ["1_0", "2"]), (["nan", "1"], ["1", "nan"]),
+        (["99999999999999999999", "1"], [1, 1e20]),
+    ],
+)  # fmt: skip
+def test_texts_that_are_numbers(texts: list[str], expected: list[Any]) -> None:
+    assert one_each(texts)[...].tolist() == expected

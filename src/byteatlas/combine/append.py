@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from byteatlas.combine.coords import find_variable
-from byteatlas.combine.inputs import flatten
+from byteatlas.combine.inputs import find_variable, flatten
 from byteatlas.combine.model import CombineOptions, Input, ReadArray
 from byteatlas.combine.ops import select
 from byteatlas.combine.plan import Prepared, prepare

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.combine import attributes as attrs
 from byteatlas.combine import times
-from byteatlas.combine.inputs import first_url
+from byteatlas.combine.inputs import find_variable
 from byteatlas.combine.model import (
     ByOrder,
     CombineOptions,
-    Compute,
     CoordinateSource,
     Finding,
-    FromAttribute,
-    FromName,
     FromVariable,
     Input,
     ReadArray,
-    Values,
-    listed,
 )
+from byteatlas.combine.outside import describe, outside_value, typed
 from byteatlas.combine.packing import masked, packing_of, unpacked
 from byteatlas.combine.same import Class, classify
 from byteatlas.combine.values import read_all
@@ -76,14 +70,6 @@ def coordinate(
     if isinstance(source, ByOrder):
         return by_order(dim, inputs), []
     return from_outside(dim, source, inputs)
-
-
-def find_variable(path: str, item: Input) -> str | None:
-    """The variable of that path, or the first one of that name in any group."""
-    if path in item.arrays:
-        return path
-    tail = "/" + path
-    return next((p for p in item.arrays if p.endswith(tail)), None)
 
 
 def from_variables(
@@ -146,7 +132,10 @@ def settle(
         names = tuple(inputs[i].name for i in absent)
         detail = f"the coordinate of {dim!r} has values that mean no data"
         return Coordinate(dim, f"variable {path}", None, path), [Finding("conflict", "coordinate", path, names, detail)]
-    packed = any(p != packings[0] for p in packings)
+    units = {(str(c.meta.attributes.get("units")), str(c.meta.attributes.get("calendar"))) for c in classes}
+    converts = source.decode and (len(units) > 1 or options.units is not None)
+    packed = any(p != packings[0] for p in packings) or packings[0].unsigned is not None
+    packed = packed or (converts and packings[0].scaled)
     if packed:
         for c, p in zip(classes, packings, strict=True):
             for i in c.members:
@@ -154,7 +143,12 @@ def settle(
         names = tuple(
             inputs[i].name for c, p in zip(classes, packings, strict=True) if p != packings[0] for i in c.members
         )
-        findings.append(Finding("reconciled", "packing", path, names, "packed differently: unpacked in the map"))
+        why = "packed differently" if names else "packed"
+        findings.append(Finding("reconciled", "packing", path, names, f"{why}: unpacked in the map"))
+    mixed = inexact(path, values, inputs)
+    meaning, _ = attrs.check_meaning(path, classes, [i.name for i in inputs], MEANING_ELSEWHERE[source.decode])
+    if mixed or any(f.level == "conflict" for f in meaning):
+        return Coordinate(dim, f"variable {path}", None, path), [*mixed, *meaning]
     scalar = all(c.meta.ndim == 0 for c in classes)
     label = f"variable {path}"
     if not source.decode:
@@ -174,6 +168,29 @@ def settle(
         values = [v for v in converted if v is not None]
     lengths = path == dim and all(c.meta.dimension_names == (dim,) for c in classes)
     return Coordinate(dim, label, tuple(values), path, None, target, own, packed, scalar, lengths), findings
+
+
+MEANING_ELSEWHERE = {True: frozenset({"units", "calendar"}), False: frozenset[str]()}
+"""Attributes that are reconciled after values are decoded, when they are."""
+
+
+def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) -> list[Finding]:
+    """A conflict when values of different types have no type that holds them all exactly."""
+    types = {v.dtype for v in values if v.size}
+    if len(types) < 2:
+        return []
+    if any(t.kind not in "iuf" for t in types):
+        return [] if len({t.kind for t in types}) == 1 else [type_conflict(path, values, inputs)]
+    common = np.result_type(*types)
+    if all(bool((v.astype(common).astype(v.dtype) == v).all()) or v.dtype.kind == "f" for v in values):
+        return []
+    return [type_conflict(path, values, inputs)]
+
+
+def type_conflict(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) -> Finding:
+    odd = tuple(i.name for i, v in zip(inputs, values, strict=True) if v.dtype != values[0].dtype)
+    types = " / ".join(dict.fromkeys(str(v.dtype) for v in values))
+    return Finding("conflict", "dtype", path, odd, f"no type holds the coordinate values of all files: {types}")
 
 
 def has_masked(values: NDArray[Any], mask: tuple[float | int | str, ...]) -> bool:
@@ -246,133 +263,3 @@ def from_outside(dim: str, source: CoordinateSource, inputs: Sequence[Input]) ->
         ]
     values, attributes = typed(raw)
     return Coordinate(dim, label, values, dim, attributes, scalar=all(len(v) == 1 for v in values)), []
-
-
-def outside_value(source: CoordinateSource, index: int, item: Input) -> object:
-    match source:
-        case FromAttribute(name, None):
-            return item.group.meta.attributes.get(name)
-        case FromAttribute(name, variable):
-            path = find_variable(variable or "", item)
-            return None if path is None else item.arrays[path].meta.attributes.get(name)
-        case FromName(pattern, strptime):
-            found = name_value(pattern, strptime, item.name)
-            return name_value(pattern, strptime, first_url(item.arrays, index)) if found is None else found
-        case Values(values):
-            if index >= len(values):
-                raise BadRequest(f"{len(values)} coordinate values for more inputs")
-            return values[index]
-        case Compute(function):
-            return function(index, item.name, item.group)
-        case _:
-            return None
-
-
-def name_value(pattern: re.Pattern[str], strptime: str | None, name: str) -> object:
-    match = pattern.search(name)
-    if match is None:
-        return None
-    text = match["value"] if "value" in pattern.groupindex else match[1] if pattern.groups else match[0]
-    if strptime is None:
-        return text
-    try:
-        return dt.datetime.strptime(text, strptime)
-    except ValueError:
-        return None
-
-
-def describe(source: CoordinateSource) -> str:
-    match source:
-        case FromAttribute(name, variable):
-            return f"attribute {name}" + (f" of {variable}" if variable else "")
-        case FromName(pattern, strptime):
-            return f"file names by {pattern.pattern!r}" + (f" as {strptime!r}" if strptime else "")
-        case Values():
-            return "given values"
-        case Compute():
-            return "a function"
-        case _:
-            return "order of the files"
-
-
-def typed(raw: Sequence[object]) -> tuple[tuple[NDArray[Any], ...], Mapping[str, JSON]]:
-    """Values of one type: integers, else numbers, else dates (as CF time), else text."""
-    if all(isinstance(v, (np.ndarray, list, tuple)) for v in raw):
-        lists = [np.atleast_1d(np.asarray(v)) for v in raw]
-        common = np.result_type(*lists)
-        if common.hasobject:
-            raise BadRequest("coordinate values must be numbers, dates or text")
-        return tuple(v.astype(common) for v in lists), {}
-    if all(isinstance(v, (dt.datetime, dt.date, np.datetime64)) for v in raw):
-        return dates(raw)
-    if all(isinstance(v, str) for v in raw):
-        numbers = as_numbers([str(v) for v in raw])
-        line = np.array(raw, dtype=np.str_) if numbers is None else numbers
-    else:
-        line = np.array(raw)
-    if line.dtype.kind not in "biufU" or line.ndim != 1:
-        raise BadRequest(f"coordinate values must be numbers, dates or text, not {listed([repr(v) for v in raw])}")
-    return tuple(line[i : i + 1] for i in range(len(line))), {}
-
-
-def as_numbers(texts: Sequence[str]) -> NDArray[Any] | None:
-    """Texts as numbers when all of them are."""
-    for kind, dtype in ((int, np.int64), (float, np.float64)):
-        try:
-            return np.array([kind(t) for t in texts], dtype=dtype)
-        except (ValueError, OverflowError):
-            continue
-    return None
-
-
-def dates(raw: Sequence[object]) -> tuple[tuple[NDArray[Any], ...], Mapping[str, JSON]]:
-    """Dates as CF time: days when all are midnights, else microseconds or seconds."""
-    stamps = np.array([v.replace(tzinfo=None) if isinstance(v, dt.datetime) else v for v in raw], "datetime64[us]")
-    line = stamps.astype(np.int64)
-    steps = {"days": 86_400_000_000, "seconds": 1_000_000, "microseconds": 1}
-    word = next(w for w, step in steps.items() if not (line % step).any())
-    line = line // steps[word]
-    attributes = {"units": f"{word} since 1970-01-01", "calendar": "proleptic_gregorian", "standard_name": "time"}
-    return tuple(line[i : i + 1] for i in range(len(line))), attributes
-
-
-def kerchunk_map(coo_map: Mapping[str, object]) -> dict[str, CoordinateSource]:
-    """Coordinate sources from kerchunk's ``coo_map`` spellings.
-
-    ``data:var``, ``cf:var``, ``attr:name``, ``vattr:var:name``, ``INDEX``, a compiled pattern, a list, or a callable
-    ``(index, fs, var, fn)``. Anything else is a constant. Raises `BadRequest` for ``VARNAME``.
-    """
-    return {dim: kerchunk_source(dim, spelled) for dim, spelled in coo_map.items()}
-
-
-def kerchunk_source(dim: str, spelled: object) -> CoordinateSource:
-    if isinstance(spelled, (FromVariable, FromAttribute, FromName, ByOrder, Values, Compute)):
-        return spelled
-    if isinstance(spelled, re.Pattern):
-        return FromName(spelled)
-    if isinstance(spelled, (list, tuple, np.ndarray)):
-        return Values(tuple(spelled))
-    if callable(spelled):
-        function = spelled
-        return Compute(lambda index, name, group: function(index, None, dim, name))
-    if isinstance(spelled, str):
-        head, _, rest = spelled.partition(":")
-        match head:
-            case "data":
-                return FromVariable(rest or dim, decode=False)
-            case "cf":
-                return FromVariable(rest or dim)
-            case "attr":
-                return FromAttribute(rest)
-            case "vattr":
-                variable, _, name = rest.partition(":")
-                return FromAttribute(name, variable)
-            case "INDEX":
-                return ByOrder()
-            case "VARNAME":
-                raise BadRequest("coo_map 'VARNAME' is not supported: stack variables with their own dimension instead")
-    constant = spelled
-    return Compute(lambda index, name, group: constant)
-
-
-Conversion = tuple[Fraction, Fraction]

@@ -84,3 +84,11 @@ def unflatten(
         for head, children in below.items()
     }
     return VirtualGroup(root, own, groups)
+
+
+def find_variable(path: str, item: Input) -> str | None:
+    """The variable of that path, or the first one of that name in any group."""
+    if path in item.arrays:
+        return path
+    tail = "/" + path
+    return next((p for p in item.arrays if p.endswith(tail)), None)

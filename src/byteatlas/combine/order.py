@@ -71,7 +71,10 @@ def in_line(values: Sequence[NDArray[Any]]) -> Arranged | None:
 
 
 def runs(values: Sequence[NDArray[Any]]) -> tuple[list[int], list[int]]:
-    """For each input the number of its run, and the first input of each run."""
+    """For each input the number of its run, and the first input of each run. Equal values make one run."""
+    if len({v.dtype for v in values}) > 1:
+        common = np.result_type(*(v for v in values if len(v)), *(() if any(map(len, values)) else values))
+        values = [v.astype(common) for v in values]
     keys: dict[tuple[bytes, int], int] = {}
     block_of: list[int] = []
     firsts: list[int] = []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from byteatlas.combine import attributes as attrs
 from byteatlas.combine import times
@@ -61,8 +63,10 @@ def rewritten(
     converted = [times.convert(v, u, target) for v, u in zip(values, own, strict=True)]
     if any(v is None for v in converted):
         return None, [Finding("conflict", "units", path, names, "time values overflow 64 bits in common units")]
-    ordered = sorted(zip(dim.arranged.block_of, converted, strict=True), key=lambda pair: pair[0])
-    line = np.concatenate([v for _, v in ordered if v is not None], axis=axis)
+    placed, trouble = by_place(path, have, [v for v in converted if v is not None], dim, context)
+    if trouble is not None:
+        return None, [trouble]
+    line = np.concatenate(placed, axis=axis)
     kept, differing = attrs.merged([c.meta.attributes for c in classes], context.options.attributes)
     if any("units" in c.meta.attributes for c in classes):
         kept |= {"units": target.text, "calendar": target.calendar}
@@ -70,3 +74,19 @@ def rewritten(
     findings += attrs.note_dropped(path, differing, context.options.attributes)
     dims = classes[0].meta.dimension_names or (None,) * line.ndim
     return Ready(inline_array(line, dims, kept), "inlined"), findings
+
+
+def by_place(
+    path: str, have: Sequence[int], values: Sequence[NDArray[Any]], dim: Dimension, context: Context
+) -> tuple[list[NDArray[Any]], Finding | None]:
+    """Values in the order of places; of several files for one place the options (or equal values) say which counts."""
+    places: dict[int, tuple[int, NDArray[Any]]] = {}
+    for i, v in zip(have, values, strict=True):
+        block = dim.arranged.block_of[i]
+        if block not in places or context.options.duplicates == "last":
+            places[block] = (i, v)
+        elif context.options.duplicates == "error" and not np.array_equal(places[block][1], v, equal_nan=True):
+            names = (context.names[places[block][0]], context.names[i])
+            detail = "several files have the same coordinate values, and different data"
+            return [], Finding("conflict", "duplicate", path, names, detail)
+    return [v for _, (_, v) in sorted(places.items())], None

@@ -30,10 +30,15 @@ ALIASES = {
     "hrs": "hour", "d": "day", "ms": "millisecond", "msec": "millisecond", "msecs": "millisecond",
     "millisec": "millisecond", "us": "microsecond", "microsec": "microsecond", "ns": "nanosecond",
 }  # fmt: skip
+OF_ONE_CALENDAR = {
+    "month": ("360_day", 30 * NANOSECONDS["day"]),
+    "common_year": ("noleap", 365 * NANOSECONDS["day"]),
+}
+"""Units that have a length in one calendar only (so does cftime take them): the calendar, and nanoseconds."""
 VARYING = {
-    "month": "months have no fixed length (UDUNITS takes them as 30.436875 days, others by the calendar)",
+    "month": "months have a fixed length in the calendar 360_day only",
     "year": "years have no fixed length (UDUNITS takes them as 365.242198781 days, others by the calendar)",
-    "common_year": "programs do not agree on its length",
+    "common_year": "common years have a fixed length in the calendars noleap and 365_day only",
     "week": "weeks are no CF unit of time",
     "decade": "decades have no fixed length",
     "century": "centuries have no fixed length",
@@ -77,10 +82,11 @@ def parse_units(text: object, calendar: object = None) -> TimeUnits | None:
     word = match[1].lower()
     word = ALIASES.get(word + match[2].lower(), ALIASES.get(word, word))
     date = DATE.match(match[3])
-    if name is None or word not in NANOSECONDS or date is None:
+    only, length = OF_ONE_CALENDAR.get(word, (name, NANOSECONDS.get(word)))
+    if name is None or name != only or length is None or date is None:
         return None
     reference = reference_ns(date, name)
-    return None if reference is None else TimeUnits(text, name, NANOSECONDS[word], reference)
+    return None if reference is None else TimeUnits(text, name, length, reference)
 
 
 def why_not(text: object, calendar: object = None) -> str:
@@ -90,9 +96,10 @@ def why_not(text: object, calendar: object = None) -> str:
     if calendar is not None and str(calendar).lower() not in CALENDARS:
         return f"calendar {calendar!r} is not known"
     word = match[1].lower()
-    if word in VARYING:
+    name = CALENDARS["standard" if calendar is None else str(calendar).lower()]
+    if word in VARYING and OF_ONE_CALENDAR.get(word, ("", 0))[0] != name:
         return f"{text!r}: {VARYING[word]}, so that such times cannot be converted exactly"
-    if ALIASES.get(word + match[2].lower(), ALIASES.get(word, word)) not in NANOSECONDS:
+    if ALIASES.get(word + match[2].lower(), ALIASES.get(word, word)) not in {*NANOSECONDS, *OF_ONE_CALENDAR}:
         return f"{text!r}: the unit {match[1] + match[2]!r} is not known"
     return f"{text!r}: the reference date {match[3]!r} is not understood"
 
@@ -106,9 +113,14 @@ def reference_ns(date: re.Match[str], calendar: str) -> int | None:
     """Nanoseconds of a matched date on a calendar's day count."""
     year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)
     hour, minute, second = (int(date[i] or 0) for i in (4, 5, 6))
-    if not 1 <= month <= 12 or not 1 <= day <= 31 or hour > 24 or minute > 59 or second > 60:
+    if not 1 <= month <= 12 or not 1 <= day <= days_in(calendar, year, month):
         return None
-    fraction = int((date[7] or "0")[:9].ljust(9, "0"))
+    if hour > 23 or minute > 59 or second > 59 or (year == 0 and calendar in ("standard", "julian")):
+        return None
+    digits = (date[7] or "0").rstrip("0")
+    if len(digits) > 9:
+        return None
+    fraction = int(digits.ljust(9, "0"))
     seconds = (day_number(calendar, year, month, day) * 24 + hour) * 3600 + minute * 60 + second
     return (seconds - zone_seconds(date[8])) * 1_000_000_000 + fraction
 
@@ -144,6 +156,22 @@ def day_number(calendar: str, year: int, month: int, day: int) -> int:
             return julian_day(year, month, day, gregorian=True)
 
 
+def days_in(calendar: str, year: int, month: int) -> int:
+    """The days of a month.
+
+    >>> days_in("noleap", 2000, 2), days_in("standard", 1500, 2), days_in("proleptic_gregorian", 1500, 2)
+    (28, 29, 28)
+    """
+    if calendar == "360_day":
+        return 30
+    if month != 2:
+        return 30 if month in (4, 6, 9, 11) else 31
+    if calendar in ("noleap", "all_leap"):
+        return 29 if calendar == "all_leap" else 28
+    by_julius = calendar == "julian" or (calendar == "standard" and year <= 1582)
+    return 29 if year % 4 == 0 and (by_julius or year % 100 != 0 or year % 400 == 0) else 28
+
+
 def julian_day(year: int, month: int, day: int, *, gregorian: bool) -> int:
     """The Julian day number (Fliegel and Van Flandern's integer form, with floor division)."""
     a = (14 - month) // 12
@@ -175,18 +203,43 @@ def same_calendar(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) ->
 
 
 def common_units(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) -> TimeUnits:
-    """Units in which all values are exact: the first file's, or finer ones where integers need it."""
+    """Units in which all values are exact: the first file's, or finer ones. The first file's where there are none."""
     first = units[0]
-    if not all(v.dtype.kind in "iu" for v in values):
+    if target_fits(units, values, first):
         return first
-    distinct = {(u.unit, u.reference): u for u in units}.values()
     for word, unit in sorted(NANOSECONDS.items(), key=lambda item: -item[1]):
-        if unit > first.unit:
-            continue
-        target = first if unit == first.unit else respelled(first, word, unit)
-        if all(is_whole(conversion(u, target)) for u in distinct):
-            return target
+        if unit < first.unit:
+            target = respelled(first, word, unit)
+            if target_fits(units, values, target):
+                return target
     return first
+
+
+def target_fits(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]], target: TimeUnits) -> bool:
+    """Whether all values are exact in the target's units. Integers must be so whatever their values are."""
+    distinct = {(u.unit, u.reference): u for u, v in zip(units, values, strict=True) if v.dtype.kind in "iu"}
+    if not all(is_whole(conversion(u, target)) for u in distinct.values()):
+        return False
+    return all(exact(v, u, target) for u, v in zip(units, values, strict=True) if v.dtype.kind not in "iu")
+
+
+def exact(values: NDArray[Any], source: TimeUnits, target: TimeUnits) -> bool:
+    """Whether numbers are the same times in the target's units, without rounding.
+
+    A number within its own precision of a whole one (7/24 of a day is 7 hours) is meant to be the whole one.
+    """
+    a, b = conversion(source, target)
+    line = values.astype(np.float64)
+    shift = float(b)
+    if a == 1 and Fraction(shift) == b:
+        total = line + shift
+        if bool(((total - line == shift) & (total - shift == line)).all()):
+            return True
+    if b.denominator != 1 or abs(b) >= 2**52:
+        return False
+    scaled = line * a.numerator / a.denominator
+    near = np.abs(scaled - np.rint(scaled)) <= 2 * np.spacing(np.abs(scaled))
+    return bool((near & (np.abs(scaled) < 2**52)).all())
 
 
 def respelled(units: TimeUnits, word: str, unit: int) -> TimeUnits:
@@ -201,7 +254,7 @@ def is_whole(pair: Iterable[Fraction]) -> bool:
 
 
 def convert(values: NDArray[Any], source: TimeUnits, target: TimeUnits) -> NDArray[Any] | None:
-    """``values`` in the target's units: int64 where that is exact, else float64; None when integers overflow."""
+    """``values`` in the target's units: int64 where integers stay whole, else float64; None when integers overflow."""
     a, b = conversion(source, target)
     if values.dtype.kind in "iu":
         if is_whole((a, b)):
@@ -213,4 +266,7 @@ def convert(values: NDArray[Any], source: TimeUnits, target: TimeUnits) -> NDArr
     result: NDArray[Any] = values.astype(np.float64)
     if a != 1:
         result = result * float(a) if a.denominator == 1 else result * a.numerator / a.denominator
+    if exact(values, source, target) and not (a == 1 and b == 0):
+        whole = np.rint(result)
+        result = np.where(np.abs(result - whole) <= 2 * np.spacing(np.abs(result)), whole, result)
     return result + float(b) if b else result

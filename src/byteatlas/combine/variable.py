@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from byteatlas.combine.same import Class, classify
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
+from byteatlas.types import JSON
+
+META, MANIFEST = attrgetter("meta"), attrgetter("manifest")
 
 
 def treat(path: str, context: Context) -> Outcome:
@@ -44,7 +48,7 @@ def treat(path: str, context: Context) -> Outcome:
         detail = f"dimension {twice[0]!r} is there twice: {first.dimension_names}"
         return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
-    classes = classify([a.meta for a in arrays], have, frozenset(axes))
+    classes = classify(list(map(META, arrays)), have, frozenset(axes))
     if path in context.bounds or time_units_differ(classes):
         return rewritten(path, have, arrays, axes, classes, context)
     lifted = [d for d in context.dims if d.new and stacks(path, first, context)]
@@ -78,12 +82,17 @@ def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Cont
         kept, differing = dict(coord.attributes or {}), list[str]()
     else:
         kept, differing = attrs.merged(documents, context.options.attributes)
-    if coord.own_units and coord.time is not None:
+    if coord.time is not None and (coord.own_units or any(not said_alike(d, documents[0]) for d in documents)):
         kept |= {"units": coord.time.text, "calendar": coord.time.calendar}
     if coord.unpacked:
         kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}
     array = inline_array(line, (dim.name,), kept)
     return Ready(array, "inlined"), attrs.note_dropped(coord.path, differing, context.options.attributes)
+
+
+def said_alike(a: Mapping[str, JSON], b: Mapping[str, JSON]) -> bool:
+    """Whether the units of two times have the same spelling (they may be the same in other words)."""
+    return all(a.get(name) == b.get(name) for name in ("units", "calendar"))
 
 
 def time_units_differ(classes: Sequence[Class]) -> bool:
@@ -138,10 +147,10 @@ def plain_run(axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: C
             placed[block] = array
         ordered = [a for a in placed if a is not None]
     chunk = meta.grid.chunk_shape[0]
-    lengths = [a.meta.shape[0] for a in ordered]
-    if tuple(lengths) != dim.lengths or any(n % chunk for n in set(lengths[:-1])):
+    lengths = (meta.shape[0],) * len(ordered) if cls.even else tuple(a.meta.shape[0] for a in ordered)
+    if lengths != dim.lengths or any(n % chunk for n in set(lengths[:-1])):
         return None
-    manifests = tuple(a.manifest for a in ordered)
+    manifests = tuple(map(MANIFEST, ordered))
     total = sum(lengths)
     merged = replace(meta, shape=(total, *meta.shape[1:]))
     return Run(merged, chunk_counts(merged.shape, merged.grid), manifests)
