@@ -183,7 +183,7 @@ def test_planar_and_chunky_samples(load: Any) -> None:
 def test_bad_pages_do_not_spoil_their_neighbours(load: Any) -> None:
     good = Raw(gray(6, 5), [ramp((5, 6), "u1").tobytes()])
     mixed = Raw(gray(6, 5, samples=3) | {258: (SHORT, [5, 6, 5])}, [bytes(60)])
-    unknown = Raw(gray(6, 5, compression=32809), [bytes(10)])
+    unknown = Raw(gray(6, 5, compression=34715), [bytes(10)])
     empty = Raw(gray(0, 5), [bytes(10)])
     data = write([good, mixed, unknown, empty])
     group = scan_bytes(SCANNER, data)
