@@ -58,10 +58,15 @@ def multi_zarr(
     apart = frozenset({*dims, *identical_dims})
     namer = spelled.pop("var", "VARNAME")
     coords = kerchunk_map(spelled, apart)
+    inputs = flatten(groups, names) if groups else []
+    for dim in [
+        d for d, v in spelled.items() if isinstance(v, str) and v == "VARNAME"
+    ]:  # their own names, not those that they get
+        coords[dim] = Values(tuple(data_variable(i.name, i.group, apart) for i in inputs))
     renamed = list(groups)
     if namer != "VARNAME":
         source = kerchunk_source("var", namer, apart)
-        for i, item in enumerate(flatten(groups, names)):
+        for i, item in enumerate(inputs):
             renamed[i] = with_name(item, outside_value(source, i, item), apart)
     chosen = replace(
         options or CombineOptions(), concat=tuple(d for d in dims if d != "var"), coords=coords,
