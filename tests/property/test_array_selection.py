@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.array_support import RAW, ZLIB, ReadInto, opener, virtual
 
 from byteatlas.array import Array, ReadOptions, open_node
+from byteatlas.array import points as points_module
 from byteatlas.array import read as read_module
 from byteatlas.errors import BadSelection
 from byteatlas.io.memory import MemorySource
@@ -78,6 +79,7 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_module, "MOST_CHUNKS", 5)
     monkeypatch.setattr(read_module, "MOST_PARTS", 5)
     monkeypatch.setattr(read_module, "PREFILL", 3)
+    monkeypatch.setattr(points_module, "MOST_POINTS", 5)
 
 
 @settings(max_examples=300, deadline=None)

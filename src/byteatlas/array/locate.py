@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.fetch import WHOLE, Sources
+from byteatlas.array.options import ReadOptions
+from byteatlas.array.pool import Scratch, run_tasks
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.local import local_path
 from byteatlas.io.source import Opener, Source
@@ -44,6 +46,23 @@ class Locator(Protocol):
     def url(self, located: Located, row: int) -> str:
         """The name of the file or key that holds one located row, for messages."""
         ...
+
+
+def sizes(found: Located, rows: Ints, options: ReadOptions) -> Ints:
+    """The lengths of located chunks, those that are whole sources included; -1 for one that does not exist.
+
+    Raises `FetchFailed` when a size cannot be found out.
+    """
+    size = found.length[rows].copy()
+    whole = np.flatnonzero(size == WHOLE)
+
+    def ask(number: int, scratch: Scratch) -> None:
+        got = found.sources.size(int(found.source[rows[whole[number]]]))
+        size[whole[number]] = -1 if got is None else got
+
+    near = len(whole) and bool(found.sources.local(found.source[rows[whole]]).all())
+    run_tasks(len(whole), ask, 1 if near else options.concurrency)
+    return size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,4 +135,4 @@ class ManifestLocator:
         return "inline data" if source == INLINE else self.manifest.sources[source].url
 
 
-__all__ = ["INLINE", "MISSING", "WHOLE", "Located", "Locator", "ManifestLocator", "ManifestSources"]
+__all__ = ["INLINE", "MISSING", "WHOLE", "Located", "Locator", "ManifestLocator", "ManifestSources", "sizes"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from byteatlas.array.batch import SMALL, BlockView, block_view, gather
 from byteatlas.array.fetch import Wanted, fetch
-from byteatlas.array.locate import INLINE, MISSING, Located, Locator
+from byteatlas.array.locate import INLINE, MISSING, Located, Locator, sizes
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.pipelines import ChunkPipelines, check_encodings, check_extent
 from byteatlas.array.plan import Plan
@@ -30,6 +30,8 @@ MOST_CHUNKS = 1 << 20
 """Chunks planned at once; larger selections are read in parts, so that the columns stay small."""
 MOST_PARTS = 1 << 15
 """Partial reads of raw chunks prepared at once."""
+DEAR_LOCAL, DEAR_REMOTE = 64 << 10, 4 << 10
+"""Bytes that could be read in the time that preparing one partial read for index arrays takes."""
 PARTIAL_KEY = 256 << 10
 """Raw chunks under keys of their own are read in part from this size on; smaller ones as a whole."""
 
@@ -95,10 +97,16 @@ def read_raw(sink: PlanSink, items: Ints, options: ReadOptions) -> Ints:
     found = sink.found
     near = bool(found.sources.local(np.unique(found.source[raw])).all())
     gap, block = (options.local_gap, options.local_block) if near else (options.gap, options.block)
+    dear = DEAR_LOCAL if near else DEAR_REMOTE
     pending: list[Part] = []
     rows: list[int] = []
+    whole: list[int] = []
     for item in raw.tolist():
-        for part in sink.parts(item, gap, block):
+        parts = sink.parts(item, gap, block, dear)
+        if parts is None:
+            whole.append(item)
+            continue
+        for part in parts:
             pending.append(part)
             rows.append(item)
             if len(pending) >= MOST_PARTS:
@@ -106,7 +114,7 @@ def read_raw(sink: PlanSink, items: Ints, options: ReadOptions) -> Ints:
                 pending, rows = [], []
     if pending:
         _fetch_parts(pending, rows, sink, options)
-    return np.setdiff1d(items, done, assume_unique=True)
+    return np.setdiff1d(items, np.setdiff1d(done, np.array(whole, np.int64)), assume_unique=True)
 
 
 def _fetch_parts(parts: list[Part], rows: list[int], sink: PlanSink, options: ReadOptions) -> None:
@@ -235,7 +243,7 @@ class PlanSink:
     def raw_items(self, items: Ints, options: ReadOptions) -> tuple[Ints, Ints]:
         """Those of the items to read in parts, and those of them done with (read in parts, or found to be missing)."""
         first = self._context.pipelines.first
-        if not self._simple or not self._context.pipelines.single or first is None or first.raw is None:
+        if not self._context.pipelines.single or first is None or first.raw is None:
             return items[:0], items[:0]
         nbytes = first.nbytes or 0
         if first.raw.dtype.hasobject or nbytes == 0:
@@ -247,31 +255,22 @@ class PlanSink:
             return done, done
         if nbytes < PARTIAL_KEY:
             return items[:0], items[:0]
-        return self._sized(wanted, nbytes)
+        return self._sized(wanted, nbytes, options)
 
-    def _sized(self, wanted: Ints, nbytes: int) -> tuple[Ints, Ints]:
+    def _sized(self, wanted: Ints, nbytes: int, options: ReadOptions) -> tuple[Ints, Ints]:
         """The same where chunks are whole files or keys: ask each for its size."""
-        keep: list[int] = []
-        done: list[int] = []
-        for item in wanted.tolist():
-            size = nbytes if self.found.length[item] >= 0 else self.found.sources.size(int(self.found.source[item]))
-            if size is None:
-                self.missing(np.array([item]))
-            elif size == nbytes:
-                keep.append(item)
-            if size in (None, nbytes):
-                done.append(item)
-        return np.array(keep, np.int64), np.array(done, np.int64)
+        size = sizes(self.found, wanted, options)
+        self.missing(wanted[size < 0])
+        return wanted[size == nbytes], wanted[(size < 0) | (size == nbytes)]
 
-    def parts(self, item: int, gap: int, block: int) -> Iterator[Part]:
-        """The requests for what the plan selects of a raw chunk."""
+    def parts(self, item: int, gap: int, block: int, dear: int) -> Iterator[Part] | None:
+        """The requests for what the plan selects of a raw chunk; None to read all of it."""
         pipeline = self.pipeline(item)
         raw = pipeline.raw
         assert raw is not None
         inside, where = self._inside(item)
         check_extent(pipeline, inside)
-        slices = tuple(i for i in inside if isinstance(i, slice))
-        return parts_of(pipeline.shape, raw.dtype, raw.order, slices, self._target[(*where, ...)], gap, block)
+        return parts_of(pipeline.shape, raw.dtype, raw.order, inside, where, self._target, gap, block, dear)
 
     def _inside(self, item: int) -> tuple[tuple[slice | Ints, ...], tuple[slice | Ints, ...]]:
         """What is selected of a chunk, and where it goes."""

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.fetch import WHOLE, Wanted, fetch
-from byteatlas.array.locate import INLINE, MISSING, Located, Locator
+from byteatlas.array.locate import INLINE, MISSING, Located, Locator, sizes
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.pipelines import check_encodings
-from byteatlas.array.pool import Scratch, run_tasks
+from byteatlas.array.pool import Scratch
 from byteatlas.codecs import Pipeline, ShardLayout
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.grid import boundaries, chunk_counts
@@ -143,8 +143,7 @@ class ShardLocator:
         return known
 
     def _fetch(self, need: Ints, numbers: Ints, found: Located, known: list[ShardIndex | None]) -> None:
-        size = found.length[need].copy()
-        self._sizes(size, need, found)
+        size = sizes(found, need, self._options)
         there = size >= 0
         need, size = need[there], size[there]
         layouts = [self.layout(int(numbers[k])) for k in need.tolist()]
@@ -161,17 +160,6 @@ class ShardLocator:
         fixed = (found.length[need] != WHOLE) | ~found.sources.local(found.source[need])
         for k in need[fixed].tolist():
             self._keep(int(numbers[k]), known[k])
-
-    def _sizes(self, size: Ints, need: Ints, found: Located) -> None:
-        """Fill in the sizes of shards that are whole files (-1 stays for one that does not exist)."""
-        whole = np.flatnonzero(size == WHOLE)
-
-        def ask(number: int, scratch: Scratch) -> None:
-            got = found.sources.size(int(found.source[need[whole[number]]]))
-            size[whole[number]] = -1 if got is None else got
-
-        near = len(whole) and bool(found.sources.local(found.source[need[whole]]).all())
-        run_tasks(len(whole), ask, 1 if near else self._options.concurrency)
 
     def layout(self, number: int) -> ShardLayout:
         layout = self._pipeline_at(number).shard

@@ -25,6 +25,7 @@ from byteatlas.store.base import Store
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.nodes import Nodes, StoredArray
 from byteatlas.store.open import open_as_store
+from byteatlas.store.remote import RemoteStore
 from byteatlas.store.zip import ZipStore
 from byteatlas.types import JSON, Buffer, Shape
 
@@ -85,6 +86,8 @@ class StoreLocator:
         return np.full(len(numbers), self.store.local)
 
     def open(self, source: int) -> Source:
+        if isinstance(self.store, RemoteStore):  # `size` was asked before: the key exists
+            return self.store.unchecked(self.key(source))
         found = self.store.source(self.key(source))
         if found is None:
             raise FetchFailed(f"{self.store.url}/{self.key(source)}", "was there a moment ago and is no more")

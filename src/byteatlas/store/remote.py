@@ -48,7 +48,7 @@ class RemoteStore:
 
     def get(self, key: str, most: int | None = None) -> Buffer | None:
         try:
-            data = self._source(key).read_all()
+            data = self.unchecked(key).read_all()
         except FetchFailed as error:
             if isinstance(error.__cause__, _ABSENT):
                 return None
@@ -59,7 +59,7 @@ class RemoteStore:
 
     def source(self, key: str) -> Source | None:
         """Asks for the object's size first, which shows whether it exists."""
-        found = self._source(key)
+        found = self.unchecked(key)
         try:
             found.size()
         except FetchFailed as error:
@@ -68,7 +68,8 @@ class RemoteStore:
             raise
         return found
 
-    def _source(self, key: str) -> Source:
+    def unchecked(self, key: str) -> Source:
+        """A key that is known to exist, without asking for its size."""
         return Retrying(FsspecSource.on(self._fs, self._path(key), f"{self._url}/{key}"))
 
     def names(self, prefix: str) -> Sequence[str] | None:
