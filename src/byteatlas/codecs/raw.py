@@ -33,7 +33,8 @@ class BytesCodec:
         if spec.dtype.hasobject:
             raise InvalidMetadata("", f"codec bytes for the variable-length data type {spec.data_type.name}")
         memory = dtypes.stored_dtype(spec.data_type)
-        if self.endian is None and ordered(memory):
+        # zarr-python writes no byte order with its older name of structured types; the bytes are little endian.
+        if self.endian is None and ordered(memory) and spec.data_type.name != "structured":
             raise InvalidMetadata("", f"codec bytes needs endian for data type {spec.data_type.name}")
         stored = memory.newbyteorder("<" if self.endian in ("little", None) else ">")
         return bind_stored(spec, stored)
