@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from byteatlas.combine.values import read_all
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 
+DTYPE = attrgetter("dtype")
 MAX_COORDINATE = 256 << 20
 """Bytes; a coordinate variable larger than this is not one."""
 
@@ -46,6 +48,7 @@ class Coordinate:
         own_units: for each input its own units, where they had to be converted; empty otherwise.
         scalar: the inputs have one value each, and the dimension is new to them.
         lengths: the values' numbers are the lengths of the dimension: they are of the variable with its name.
+        documents: the attributes of that variable in the inputs, those that are equal once; empty when not all have it.
     """
 
     dim: str
@@ -58,6 +61,7 @@ class Coordinate:
     unpacked: bool = False
     scalar: bool = False
     lengths: bool = False
+    documents: tuple[Mapping[str, JSON], ...] = ()
 
 
 def coordinate(
@@ -96,7 +100,10 @@ def from_variables(
     values = read_all(arrays, read, classes)
     if any(c.meta.ndim == 0 for c in classes):
         values = [v.reshape(-1) for v in values]
-    return settle(dim, source, paths[0] or wanted, classes, values, inputs, options)
+    found, findings = settle(dim, source, paths[0] or wanted, classes, values, inputs, options)
+    if paths.count(paths[0]) == len(paths):
+        found = replace(found, documents=tuple(c.meta.attributes for c in classes))
+    return found, findings
 
 
 def unusable(dim: str, path: str, classes: Sequence[Class], inputs: Sequence[Input]) -> Finding | None:
@@ -176,7 +183,9 @@ MEANING_ELSEWHERE = {True: frozenset({"units", "calendar"}), False: frozenset[st
 
 def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) -> list[Finding]:
     """A conflict when values of different types have no type that holds them all exactly."""
-    types = {v.dtype for v in values if v.size}
+    types = set(map(DTYPE, values))
+    if len(types) > 1:
+        types = {v.dtype for v in values if v.size}
     if len(types) < 2:
         return []
     if any(t.kind not in "iuf" for t in types):

@@ -77,7 +77,8 @@ def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Cont
     line: NDArray[Any] = np.concatenate(blocks) if dim.arranged.line is None else dim.arranged.line
     if line.nbytes > context.options.inline_below:
         return None
-    documents = [a.meta.attributes for a in arrays]
+    whole = coord.documents and len(arrays) == len(context.inputs)
+    documents = coord.documents if whole else tuple(a.meta.attributes for a in arrays)
     if coord.attributes is not None or not documents:
         kept, differing = dict(coord.attributes or {}), list[str]()
     else:

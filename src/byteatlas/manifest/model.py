@@ -25,6 +25,9 @@ INLINE = -2
 WHOLE = np.uint64(2**64 - 1)
 """In the ``length`` column: the whole file, whatever its size."""
 
+NOTHING_INLINE: Mapping[int, bytes] = {}
+"""For the many manifests without inline chunks: one for all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
@@ -107,7 +110,7 @@ class ChunkManifest:
     offset: NDArray[np.uint64]
     length: NDArray[np.uint64]
     encoding: NDArray[np.uint8] | None = None
-    inlined: Mapping[int, bytes] = field(default_factory=dict)
+    inlined: Mapping[int, bytes] = field(default_factory=lambda: NOTHING_INLINE)
 
     def __post_init__(self) -> None:
         total = math.prod(self.grid_shape)
