@@ -26,6 +26,7 @@ from byteatlas.combine.inputs import first_url
 from byteatlas.combine.model import ReadArray
 from byteatlas.combine.plan import Prepared
 from byteatlas.combine.plan import prepare as prepare_groups
+from byteatlas.combine.share import Sharing
 from byteatlas.combine.update import update_parquet
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.kind import METADATA_NAMES, kind_of
@@ -312,12 +313,13 @@ def _inputs(
     inputs: Sequence[Target | VirtualGroup], storage_options: Mapping[str, JSON] | None
 ) -> tuple[list[VirtualGroup], list[str]]:
     groups, names = [], []
+    sharing = Sharing()
     for i, item in enumerate(inputs):
         node = load(item, storage_options=storage_options)
         name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else os.fspath(item)
         if isinstance(node, VirtualArray):
             raise BadRequest(f"{name} is a single array; only groups can be combined")
-        groups.append(node)
+        groups.append(node if node is item else sharing.group(node))
         names.append(name)
     return groups, names
 

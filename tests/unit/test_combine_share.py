@@ -1,0 +1,92 @@
+"""Equal parts of many files are kept once, and what differs stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from byteatlas import api
+from byteatlas.combine.inline import inline_array
+from byteatlas.combine.share import MOST, Sharing
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source
+from byteatlas.meta.dtypes import from_numpy
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid
+
+
+def one_file(i: int, *, fill: object = np.float32(0), level: int = 4, units: object = "K") -> VirtualGroup:
+    meta = ArrayMeta(
+        (2, 3),
+        from_numpy(np.dtype("f4")),
+        RegularGrid((1, 3)),
+        (Encoding((CodecSpec("bytes", {"endian": "little"}), CodecSpec("numcodecs.zlib", {"level": level}))),),
+        fill,
+        ("time", "x"),
+        {"units": units},
+    )
+    where = np.arange(2, dtype=np.uint64) * np.uint64(10)
+    data = VirtualArray(meta, single_source((2, 1), SourceInfo(f"/f{i}.nc"), where, np.full(2, 10, np.uint64)))
+    x = inline_array(np.arange(3.0), ("x",), {})
+    time = inline_array(np.arange(2.0) + 2 * i, ("time",), {"units": "days since 2000-01-01"})
+    below = VirtualGroup(GroupMeta(), {"a": data})
+    return VirtualGroup(GroupMeta({"number": i}), {"a": data, "x": x, "time": time}, {"below": below})
+
+
+def array(group: VirtualGroup, path: str) -> VirtualArray:
+    found = group[path]
+    assert isinstance(found, VirtualArray)
+    return found
+
+
+@pytest.mark.parametrize("fill", [np.float32(0), np.float32("nan"), None])
+def test_equal_parts_are_one_object(fill: object) -> None:
+    sharing = Sharing()
+    first, second = (sharing.group(one_file(i, fill=fill)) for i in range(2))
+    for path in ("a", "time", "below/a"):
+        assert array(first, path).meta is array(second, path).meta
+        assert array(first, path).manifest is not array(second, path).manifest
+    assert array(first, "x") is array(second, "x")  # the same bytes in the map
+    assert second.attributes == {"number": 1}
+    assert array(second, "a").manifest.sources == (SourceInfo("/f1.nc"),)
+    assert array(second, "time").manifest.inline(0) == np.array([2.0, 3.0]).tobytes()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"fill": np.float32(1)}, {"fill": None}, {"fill": np.float64(0)}, {"level": 5}, {"units": "degC"}],
+)
+def test_what_differs_stays(other: dict[str, object]) -> None:
+    sharing = Sharing()
+    sharing.group(one_file(0))
+    new = one_file(1, **other)  # type: ignore[arg-type]
+    assert array(sharing.group(new), "a").meta is array(new, "a").meta
+    again = one_file(2, **other)  # type: ignore[arg-type]
+    assert array(sharing.group(again), "a").meta is array(new, "a").meta
+
+
+def test_few_descriptions_are_remembered() -> None:
+    sharing = Sharing()
+    for level in range(30):
+        sharing.group(one_file(level, level=level))
+    assert {len(seen) for seen in sharing.known.values()} <= set(range(MOST + 1))
+
+
+def test_shared_and_not_shared_combine_alike() -> None:
+    files = [one_file(i, level=4 + i % 2, units="K") for i in range(6)]
+    files[3] = replace(files[3], arrays={**files[3].arrays, "a": array(one_file(3, fill=np.float32(7)), "a")})
+    sharing = Sharing()
+    own = api.combine(files, "time")
+    shared = api.combine([sharing.group(f) for f in files], "time")
+    for path, node in own.walk():
+        if isinstance(node, VirtualArray):
+            other, mine = array(shared, path), node.manifest.load()
+            theirs = other.manifest.load()
+            assert other.meta == node.meta
+            assert theirs.sources == mine.sources
+            assert dict(theirs.inlined) == dict(mine.inlined)
+            for name in ("source", "offset", "length"):
+                np.testing.assert_array_equal(getattr(theirs, name), getattr(mine, name))
+            assert (theirs.encoding is None) == (mine.encoding is None)
+            if theirs.encoding is not None and mine.encoding is not None:
+                np.testing.assert_array_equal(theirs.encoding, mine.encoding)
