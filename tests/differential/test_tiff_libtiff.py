@@ -13,6 +13,7 @@ from typing import Any
 import imagecodecs
 import numpy as np
 import pytest
+import tifffile
 from fixtures.tiff.make_tiff import ramp
 from fixtures.tiff.raw_tiff import LONG, RATIONAL, SHORT, Raw, gray, write
 from numpy.typing import NDArray
@@ -174,6 +175,16 @@ def test_old_jpeg_without_strips_or_samples(load: Any) -> None:
     np.testing.assert_array_equal(load(data), load(write([Raw(old() | {513: (LONG, [HEAD])}, [stream])])))
 
 
+@pytest.mark.parametrize("samples", [1, 3])
+def test_old_jpeg_of_a_stream_in_each_strip(samples: int, load: Any) -> None:
+    rows = 16
+    image = imagecodecs.jpeg8_decode(jpeg(samples))
+    options = {"subsampling": "420", "outcolorspace": "YCBCR"} if samples == 3 else {}
+    strips = [bytes(imagecodecs.jpeg8_encode(image[i : i + rows].copy(), **options)) for i in range(0, HEIGHT, rows)]
+    data = write([Raw(old(samples) | {278: (LONG, [rows])}, strips)])
+    np.testing.assert_array_equal(load(data), tifffile.imread(io.BytesIO(data)))
+
+
 def test_old_jpeg_in_gray(load: Any) -> None:
     stream = jpeg(1)
     found, scan = segments(stream)
@@ -193,6 +204,15 @@ def test_old_jpeg_that_is_damaged(load: Any) -> None:
 
 
 # Rare compressions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bits", [10, 12, 14])
+def test_lossless_jpeg_of_more_bits(bits: int, load: Any) -> None:
+    values = ramp((HEIGHT, WIDTH), "u2") % (1 << bits)
+    data = write(
+        [Raw(gray(WIDTH, HEIGHT, bits, compression=7), [imagecodecs.ljpeg_encode(values, bitspersample=bits)])]
+    )
+    np.testing.assert_array_equal(load(data), values)
 
 
 def test_thunderscan(load: Any) -> None:

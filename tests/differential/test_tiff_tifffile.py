@@ -157,6 +157,25 @@ def test_packed_integers(bits: int, samples: int, tmp_path: Path) -> None:
     check(data, tmp_path, expected.astype("u1" if bits <= 8 else "u2" if bits <= 16 else "u4"))
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+@pytest.mark.parametrize("rows", [4, 9])
+def test_a_predictor_without_a_compression_is_none(dtype: str, rows: int, tmp_path: Path) -> None:
+    from fixtures.tiff.raw_tiff import Raw, gray, write
+
+    values = ramp((9, 13), dtype)
+    bits, kind = 8 * values.itemsize, 3 if dtype == "f4" else 1
+    tags = gray(13, 9, bits, rows=rows, format=kind, predictor=2)
+    check(write([Raw(tags, [values[i : i + rows].tobytes() for i in range(0, 9, rows)])]), tmp_path, values)
+
+
+@pytest.mark.parametrize("sample_format", [0, 9])
+def test_unknown_sample_formats_are_unsigned(sample_format: int, tmp_path: Path) -> None:
+    from fixtures.tiff.raw_tiff import Raw, gray, write
+
+    values = ramp((9, 13), "u1")
+    check(write([Raw(gray(13, 9, format=sample_format), [values.tobytes()])]), tmp_path, values)
+
+
 def test_multi_page_and_big(tmp_path: Path) -> None:
     values = ramp((5, 30, 40), "f4")
     for bigtiff in (False, True):

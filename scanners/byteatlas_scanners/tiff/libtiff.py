@@ -128,6 +128,8 @@ def _row(page: Page, tag: Tag, base: int) -> list[JSON] | None:
 def whole(page: Page, seen: Peek | None, size: int) -> Page:
     """An old-style JPEG image as one chunk: a JPEG stream, or all that it has. Raises `Unsupported`."""
     start = None if seen is None else seen.start
+    if seen is not None and len(page.offsets) > 1 and seen.streams.issuperset(int(at) for at in page.offsets[:2]):
+        return page  # streams in every strip or tile, as in new-style JPEG
     if start is not None and page.photometric != YCBCR and page.samples in (1, 3) and _follow(page, start):
         length = page.ifd.first(Tag.JPEG_INTERCHANGE_FORMAT_LENGTH, 0)
         return _one(page, start, min(size, max(start + max(0, length), int(page.offsets[-1]) + int(page.counts[-1]))))

@@ -146,6 +146,7 @@ def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
     samples = ifd.first(Tag.SAMPLES_PER_PIXEL, _usual_samples(ifd))
     if not 0 < samples <= MAX_SAMPLES:
         raise CorruptFile(ifd.offset, f"{samples} samples per pixel")
+    compression = ifd.first(Tag.COMPRESSION, NONE)
     bits, sample_format = _uniform(ifd, Tag.BITS_PER_SAMPLE, samples), _uniform(ifd, Tag.SAMPLE_FORMAT, samples)
     planar = ifd.first(Tag.PLANAR_CONFIGURATION, 1) == 2 and samples > 1
     tiled = Tag.TILE_WIDTH in ifd
@@ -159,9 +160,9 @@ def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
         height=height,
         samples=samples,
         bits=bits,
-        sample_format=sample_format,
-        compression=ifd.first(Tag.COMPRESSION, NONE),
-        predictor=ifd.first(Tag.PREDICTOR, 1),
+        sample_format=sample_format if UINT <= sample_format <= COMPLEX else UINT,  # libtiff ignores unknown ones
+        compression=compression,
+        predictor=1 if compression == NONE else ifd.first(Tag.PREDICTOR, 1),  # libtiff: it is part of compressions
         photometric=ifd.first(Tag.PHOTOMETRIC, MINISWHITE if bits == 1 else MINISBLACK),
         fill_order=ifd.first(Tag.FILL_ORDER, 1),
         planar=planar,

@@ -29,10 +29,12 @@ class Peek:
     Attributes:
         jfif: the first stream carries a JFIF marker, so its colour space is its own affair.
         start: where an old-style stream begins, or None when it was not found.
+        streams: all places where a stream begins, of those that were looked at.
     """
 
     jfif: bool
     start: int | None = None
+    streams: frozenset[int] = frozenset()
 
 
 def peek(directories: Directories, size: int) -> Parse[Mapping[str, Peek]]:
@@ -51,7 +53,9 @@ def peek(directories: Directories, size: int) -> Parse[Mapping[str, Peek]]:
     for name, places in wanted.items():
         heads = [(where.offset, bytes(next(seen))) for where in places]
         start = next(((at, head) for at, head in heads if head.startswith(SOI)), None)
-        found[name] = Peek(start is not None and start[1][JFIF] == b"JFIF", None if start is None else start[0])
+        streams = frozenset(at for at, head in heads if head.startswith(SOI))
+        jfif = start is not None and start[1][JFIF] == b"JFIF"
+        found[name] = Peek(jfif, None if start is None else start[0], streams)
     return found
 
 
@@ -61,7 +65,9 @@ def _places(ifd: Ifd) -> list[int]:
         compression = ifd.first(Tag.COMPRESSION, 1)
         first = ifd.first(Tag.TILE_OFFSETS, 0) or ifd.first(Tag.STRIP_OFFSETS, 0)
         if compression == OLD_JPEG:
-            return [ifd.first(Tag.JPEG_INTERCHANGE_FORMAT, 0), first]
+            places = ifd.array(Tag.TILE_OFFSETS if Tag.TILE_OFFSETS in ifd else Tag.STRIP_OFFSETS)
+            two = [] if places is None or places.dtype.kind != "u" else [int(at) for at in places.ravel()[:2]]
+            return [ifd.first(Tag.JPEG_INTERCHANGE_FORMAT, 0), *two]
         return [first] if compression in JPEGS and ifd.first(Tag.PHOTOMETRIC, 0) == RGB else []
     except CorruptFile:
         return []

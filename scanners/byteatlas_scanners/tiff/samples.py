@@ -182,9 +182,7 @@ def _samples(page: Page, rows: int) -> Chain:
         return _predicted(page, rows)
     if page.sample_format == FLOAT and page.predictor in (1, 3):
         return _float24(page)
-    # libtiff knows no predictor for packed integers, and ignores one without a compression; tifffile undoes it there.
-    packed = page.sample_format != COMPLEX_INT and page.compression == NONE and page.predictor == 2
-    if page.predictor != 1 and not packed:
+    if page.predictor != 1:
         why = f"predictor {page.predictor} with {page.bits}-bit samples in format {page.sample_format}"
         raise Unsupported(Reason.SAMPLES, why, page.ifd.name)
     if page.sample_format == COMPLEX_INT:
@@ -196,7 +194,7 @@ def _samples(page: Page, rows: int) -> Chain:
         "runlen": page.chunk_width * page.contiguous_samples,
     }
     unpack = CodecSpec("numcodecs.imagecodecs_packints", packing)
-    return (*_delta(page, rows, "<"), unpack) if packed else (_little(page), unpack)
+    return _little(page), unpack
 
 
 def _float24(page: Page) -> Chain:
@@ -251,7 +249,7 @@ def _ccitt(page: Page, rows: int) -> Chain:
 
 def _jpeg(page: Page, rows: int) -> Chain:
     """JPEG streams whose tables may be in a tag; YCbCr comes out as RGB, as GDAL, tifffile and libtiff's viewers do."""
-    if page.bits not in (8, 12, 16) or page.sample_format not in (UINT, VOID):
+    if not 8 <= page.bits <= 16 or page.sample_format not in (UINT, VOID):
         raise Unsupported(Reason.SAMPLES, f"JPEG with {page.bits}-bit samples", page.ifd.name)
     if page.parts:
         return _little(page), old_jpeg(page)
