@@ -196,7 +196,9 @@ def compacted(encodings: Sequence[Encoding], used: Sequence[int]) -> tuple[tuple
 def clipped(meta: ArrayMeta, member: Member, layout: Layout) -> bool:
     """Whether a member with uneven chunks has some whose shape in the result's grid is not what they decode to."""
     own, grid = meta.grid, layout.grid
-    if not isinstance(own, RectilinearGrid) or all(e.chunk_shape is not None for e in meta.encodings):
+    if 0 in meta.shape or not isinstance(own, RectilinearGrid):
+        return False
+    if all(e.chunk_shape is not None for e in meta.encodings):
         return False
     for axis, edges in enumerate(own.edges):
         at = layout.starts[axis][member.block[axis]]

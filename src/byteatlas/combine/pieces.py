@@ -16,7 +16,7 @@ from byteatlas.combine.reconcile import Merged
 from byteatlas.combine.same import Class
 from byteatlas.manifest.model import VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta, ChunkKeys, RegularGrid
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, RectilinearGrid, RegularGrid
 
 
 def assemble_job(
@@ -32,15 +32,20 @@ def assemble_job(
     """Metadata and pieces."""
     encodings, maps = list(merged.encodings), list(merged.maps)
     findings: list[Finding] = []
-    if layout.explicit:
+    uneven = isinstance(layout.grid, RectilinearGrid) and len(encodings) > 1
+    if layout.explicit or uneven:
+        # Several encodings on an uneven grid: some codecs (scale-offset, N-bit, szip) decode chunks of one size only.
         wide, maps = explicit_encodings(merged, classes)
         encodings = list(wide)
+    if layout.explicit:
         shapes = " / ".join(dict.fromkeys(str(c.meta.grid) for c in classes))
         findings.append(Finding("reconciled", "chunks", path, (), f"chunks of different extent: {shapes}"))
     pieces = []
     for m in members:
         origin = tuple(layout.starts[a][b] for a, b in enumerate(m.block))
         manifest = by_input[m.input].manifest.load()
+        if not len(manifest.source):  # no chunks: its encodings are not used
+            continue
         pieces.append(Piece(origin, manifest, maps[m.cls], merged.constants[m.cls]))
     if merged.absent is not None:
         pieces += absent_pieces(members, layout, merged.absent)
@@ -53,7 +58,7 @@ def absent_pieces(members: Sequence[Member], layout: Layout, encoding: int) -> l
     blocks = product(*(range(len(s) - 1) for s in layout.starts))
     result = []
     for block in blocks:
-        if block not in filled:
+        if block not in filled and all(s[b + 1] > s[b] for s, b in zip(layout.starts, block, strict=True)):
             origin = tuple(layout.starts[a][b] for a, b in enumerate(block))
             counts = tuple(layout.starts[a][b + 1] - layout.starts[a][b] for a, b in enumerate(block))
             result.append(Piece(origin, empty_manifest(counts), None, encoding))

@@ -65,7 +65,9 @@ def split(array: VirtualArray, axis: int, own: NDArray[np.int64], common: NDArra
     numbers = column.reshape(-1).astype(np.uint8)
     manifest = ChunkManifest(flat.shape, m.sources, m.source[rows], m.offset[rows], m.length[rows], numbers, inlined)
     edges = tuple(tuple(np.diff(common).tolist()) if i == axis else full_edges(meta, i) for i in range(meta.ndim))
-    return VirtualArray(replace(meta, grid=RectilinearGrid(edges), encodings=tuple(encodings)), manifest)
+    # An array without chunks uses no encoding, but has one.
+    kept = tuple(encodings) or meta.encodings[:1]
+    return VirtualArray(replace(meta, grid=RectilinearGrid(edges), encodings=kept), manifest)
 
 
 def spelled_out(array: VirtualArray) -> VirtualArray:
