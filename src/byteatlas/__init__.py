@@ -14,7 +14,19 @@ from types import ModuleType as _Module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
-    from byteatlas.api import RefusalWarning, combine, copy, load, open, plan_combine, scan, verify, write
+    from byteatlas.api import (
+        RefusalWarning,
+        combine,
+        copy,
+        from_model,
+        load,
+        open,
+        plan_combine,
+        scan,
+        to_model,
+        verify,
+        write,
+    )
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.copy import CopyOptions
     from byteatlas.combine import CombineOptions, Plan
@@ -67,17 +79,19 @@ __all__ = [
     "WriteOptions",
     "combine",
     "copy",
+    "from_model",
     "load",
     "open",
     "plan_combine",
     "scan",
+    "to_model",
     "verify",
     "write",
 ]
 
 
 _PLACES = {
-    "byteatlas.api": "RefusalWarning combine copy load open plan_combine scan verify write",
+    "byteatlas.api": "RefusalWarning combine copy from_model load open plan_combine scan to_model verify write",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.copy": "CopyOptions",
     "byteatlas.combine": "CombineOptions Plan",

@@ -15,6 +15,7 @@ from byteatlas.array import Array, Group, Node, ReadOptions, open_node
 from byteatlas.array.copy import CopyOptions, CopyReport
 from byteatlas.array.copy import Progress as CopyProgress
 from byteatlas.array.copy import copy as copy_node
+from byteatlas.array.models import create_from_model, model_of
 from byteatlas.array.options import DEFAULT
 from byteatlas.array.stored import open_store
 from byteatlas.combine import CombineOptions, Plan
@@ -37,6 +38,7 @@ from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, Vir
 from byteatlas.manifest.ops_inline import aside
 from byteatlas.manifest.options import Format, WriteOptions
 from byteatlas.manifest.references import absolute, is_parquet_map, read_references, write_references
+from byteatlas.meta.zom import Model
 from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import Progress, scan_source
 from byteatlas.scan.plugins import installed
@@ -207,6 +209,51 @@ def copy(
         node = open(source, path=path, storage_options=storage_options)
     with writable(target, storage_options) as store:
         return copy_node(node, store, options or CopyOptions(), progress)
+
+
+def to_model(
+    target: Target | VirtualNode | Mapping[str, bytes] | Store | Node,
+    *,
+    path: str = "",
+    depth: int | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+) -> Model:
+    """The Zarr object model (ZEP 6) of a store, a reference map or an archive: its structure, without its data.
+
+    Args:
+        target: what `open` takes, or a `Group` or `Array`.
+        depth: levels of members to go down; None = all.
+
+    ``byteatlas.meta.zom`` has what can be done with a model: JSON, flat and consolidated forms, comparison, conversion.
+    """
+    if not isinstance(target, (Array, Group)):
+        target = open(target, path=path, storage_options=storage_options)
+    elif path:
+        raise BadRequest("path goes with something that is to be opened")
+    return model_of(target, depth=depth)
+
+
+def from_model(
+    model: Model | Mapping[str, JSON],
+    target: WriteTarget,
+    *,
+    path: str = "",
+    zarr_format: Literal[2, 3] | None = None,
+    overwrite: bool = False,
+    consolidated: bool = False,
+    storage_options: Mapping[str, JSON] | None = None,
+) -> None:
+    """Create a hierarchy from a model (or its JSON form): groups, and arrays that hold their fill values.
+
+    Args:
+        target: where `copy` can write to. path: where in the store the model's root goes.
+        zarr_format: the version to create; None = the model's.
+        overwrite: remove what is there, chunks included; else that is a `Conflict`.
+
+    Nothing is written before all of it is known to be possible; the root appears last.
+    """
+    with writable(target, storage_options) as store:
+        create_from_model(model, store, path, zarr_format=zarr_format, overwrite=overwrite, consolidated=consolidated)
 
 
 def _root_of(url: str) -> str:

@@ -229,7 +229,7 @@ def _put_documents(store: WritableStore, path: str, documents: Mapping[str, JSON
     drop_consolidated(store)
     for name, document in documents.items():
         if document:
-            _put_json(store, f"{path}/{name}" if path else name, document)
+            put_json(store, f"{path}/{name}" if path else name, document)
 
 
 def create_group(
@@ -242,7 +242,7 @@ def create_group(
     """Create a group, and the groups above it that do not exist yet. Raises `Conflict` when there is a node."""
     clean = check_path(path)
     _free(store, clean)
-    _parents(store, clean, zarr_format)
+    make_parents(store, clean, zarr_format)
     write_group_meta(store, clean, GroupMeta(dict(attributes or {}), zarr_format))
 
 
@@ -262,15 +262,20 @@ def create_array(
         Unsupported: the metadata cannot be written in ``meta.zarr_format``, or a codec cannot encode.
     """
     clean = check_path(path)
-    if len(meta.encodings) != 1 or meta.encodings[0].cast or meta.encodings[0].chunk_shape is not None:
-        raise Unsupported("encodings", "an array with several encodings can be read and referenced, not written", clean)
-    if meta.zarr_format == 1:
-        raise Unsupported("zarr-v1", "version 1 is read only", clean)
+    check_writable(clean, meta)
     _free(store, clean)
     made = WritableArray(store, clean, meta, options, write, registry)
-    _parents(store, clean, 3 if meta.zarr_format == 3 else 2)
+    make_parents(store, clean, 3 if meta.zarr_format == 3 else 2)
     write_array_meta(store, clean, meta)
     return made
+
+
+def check_writable(path: str, meta: ArrayMeta) -> None:
+    """Raises `Unsupported` for an array that can be read but not written."""
+    if len(meta.encodings) != 1 or meta.encodings[0].cast or meta.encodings[0].chunk_shape is not None:
+        raise Unsupported("encodings", "an array with several encodings can be read and referenced, not written", path)
+    if meta.zarr_format == 1:
+        raise Unsupported("zarr-v1", "version 1 is read only", path)
 
 
 def open_writable(
@@ -308,11 +313,11 @@ def consolidate(store: WritableStore, paths: Sequence[str] | None = None) -> Non
             if data is not None:
                 found[path if root.zarr_format == 3 else (f"{path}/{name}" if path else name)] = json.loads(bytes(data))
     if root.zarr_format == 2:
-        _put_json(store, ".zmetadata", {"metadata": found, "zarr_consolidated_format": 1})
+        put_json(store, ".zmetadata", {"metadata": found, "zarr_consolidated_format": 1})
         return
     document = found.pop("")
     document["consolidated_metadata"] = {"kind": "inline", "must_understand": False, "metadata": found}
-    _put_json(store, "zarr.json", document)
+    put_json(store, "zarr.json", document)
 
 
 def drop_consolidated(store: WritableStore) -> None:
@@ -323,7 +328,7 @@ def drop_consolidated(store: WritableStore) -> None:
     if data is not None:
         document = load_object(data, f"{store.url}/zarr.json")
         if document.pop("consolidated_metadata", None) is not None:
-            _put_json(store, "zarr.json", document)
+            put_json(store, "zarr.json", document)
 
 
 def _paths(nodes: Nodes, path: str) -> list[str]:
@@ -341,7 +346,8 @@ def _free(store: WritableStore, path: str) -> None:
         raise Conflict([f"{store.url} has a node at {'/' + path!r} already"], "write")
 
 
-def _parents(store: WritableStore, path: str, zarr_format: Literal[2, 3]) -> None:
+def make_parents(store: WritableStore, path: str, zarr_format: Literal[2, 3]) -> None:
+    """Make the groups above a path that do not exist yet. Raises `Conflict` for an array among them."""
     nodes = Nodes(store, consolidated=False)
     parts: Sequence[str] = path.split("/")[:-1] if path else ()
     for above in ["", *("/".join(parts[: i + 1]) for i in range(len(parts)))] if path else ():
@@ -352,5 +358,6 @@ def _parents(store: WritableStore, path: str, zarr_format: Literal[2, 3]) -> Non
             write_group_meta(store, above, GroupMeta({}, zarr_format))
 
 
-def _put_json(store: WritableStore, key: str, document: JSON) -> None:
+def put_json(store: WritableStore, key: str, document: JSON) -> None:
+    """Set a metadata document."""
     store.set(key, json.dumps(document, indent=1, allow_nan=True, ensure_ascii=False).encode())

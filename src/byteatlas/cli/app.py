@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, Entry] = {
     "info": Entry("byteatlas.cli.info:info", "Show a map, an archive or a Zarr store as a tree."),
     "verify": Entry("byteatlas.cli.verify:verify", "Compare every value with the format's own library."),
     "copy": Entry("byteatlas.cli.copy:copy", "Copy values into a real Zarr store, in new chunks if asked to."),
+    "model": Entry("byteatlas.cli.model:model", "Structure without data: show, create, validate, compare."),
     "convert": Entry("byteatlas.cli.maps:convert", "Change the form of a map: JSON, Parquet."),
     "rename": Entry("byteatlas.cli.maps:rename", "Write a map with other source URLs."),
     "inline": Entry("byteatlas.cli.maps:inline", "Copy small chunks into a map."),

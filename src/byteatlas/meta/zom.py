@@ -148,13 +148,15 @@ def from_json(document: JSON, where: str = "", depth: int = 0) -> Model:
     for name, member in object_of(members or {}, where, "members").items():
         path = f"{where}/{check_name(name)}".lstrip("/")
         found[name] = from_json(member, path, depth + 1)
-        if _number(found[name]) != number:
+        if version_of(found[name]) != number:
             raise InvalidMetadata(path, f"a node of another version than its group ({number})")
     return GroupModel(group, found)
 
 
-def _number(model: Model) -> int:
-    return model.zarr_format if isinstance(model, ArrayMeta) else model.meta.zarr_format
+def version_of(model: Model) -> Literal[2, 3]:
+    """The version of Zarr that a model is of."""
+    number = model.zarr_format if isinstance(model, ArrayMeta) else model.meta.zarr_format
+    return 3 if number == 3 else 2
 
 
 # ------------------------------------------------------------------------------------------------------ consolidated
@@ -163,7 +165,7 @@ def _number(model: Model) -> int:
 def consolidate(model: Model) -> dict[str, JSON]:
     """Consolidated metadata: the ``.zmetadata`` of version 2, or a root ``zarr.json`` with the others inline."""
     flat = from_model(model)
-    if _number(model) == 3:
+    if version_of(model) == 3:
         root = node_json(flat.pop(""))
         inline = {path: node_json(node) for path, node in flat.items()}
         return {**root, "consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": inline}}
@@ -209,31 +211,33 @@ def _node3(document: JSON, where: str) -> NodeMeta:
 # ------------------------------------------------------------------------------------------------------ comparing
 
 
-def diff(a: Model, b: Model, *, exclude: Iterable[str] = ()) -> list[str]:
+def diff(a: Model, b: Model, *, include: Iterable[str] | None = None, exclude: Iterable[str] = ()) -> list[str]:
     """What differs, one line per place; empty for equal models.
 
-    ``exclude`` names members of nodes that do not matter (``attributes``, ``fill_value``, ``chunk_grid`` ...).
+    ``include`` names the members of nodes that matter (None: all), ``exclude`` those that do not (``attributes``,
+    ``fill_value``, ``chunk_grid`` ...). Names of nodes, and whether they are arrays, always matter.
 
     >>> one, two = GroupModel(GroupMeta({"x": 1})), GroupModel(GroupMeta({"x": 2}))
     >>> diff(one, two)
     ['/attributes/x: 1 != 2']
     """
     out: list[str] = []
-    _compare_models(a, b, "", frozenset(exclude), out)
+    chosen, left_out = None if include is None else frozenset(include), frozenset(exclude)
+    _compare_models(a, b, "", lambda name: (chosen is None or name in chosen) and name not in left_out, out)
     return out
 
 
-def equal(a: Model, b: Model, *, exclude: Iterable[str] = ()) -> bool:
+def equal(a: Model, b: Model, *, include: Iterable[str] | None = None, exclude: Iterable[str] = ()) -> bool:
     """Whether two models describe the same structure."""
-    return not diff(a, b, exclude=exclude)
+    return not diff(a, b, include=include, exclude=exclude)
 
 
-def _compare_models(a: Model, b: Model, path: str, exclude: frozenset[str], out: list[str]) -> None:
+def _compare_models(a: Model, b: Model, path: str, matters: Callable[[str], bool], out: list[str]) -> None:
     if isinstance(a, ArrayMeta) != isinstance(b, ArrayMeta):
         out.append(f"{path or '/'}: {_kind(a)} != {_kind(b)}")
         return
     first, second = (node_json(x if isinstance(x, ArrayMeta) else x.meta) for x in (a, b))
-    kept = [{k: v for k, v in doc.items() if k not in exclude} for doc in (first, second)]
+    kept = [{k: v for k, v in doc.items() if matters(k)} for doc in (first, second)]
     _compare(kept[0], kept[1], path, out)
     if isinstance(a, GroupModel) and isinstance(b, GroupModel):
         for name in [*a.members, *(n for n in b.members if n not in a.members)]:
@@ -243,7 +247,7 @@ def _compare_models(a: Model, b: Model, path: str, exclude: frozenset[str], out:
             elif name not in a.members:
                 out.append(f"{here}: only in the second")
             else:
-                _compare_models(a.members[name], b.members[name], here, exclude, out)
+                _compare_models(a.members[name], b.members[name], here, matters, out)
 
 
 def _kind(model: Model) -> str:

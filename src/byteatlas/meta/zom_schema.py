@@ -8,12 +8,14 @@ dimension names may be null one by one, members that need not be understood are 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
+from byteatlas.errors import MissingExtra
 from byteatlas.types import JSON
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 NAME_PATTERN = "^(?!__)(?!\\.+$)[^/\\x00]+$"
+NAMES: JSON = {"pattern": NAME_PATTERN}
 SHAPE: JSON = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 ATTRIBUTES: JSON = {"type": "object", "default": {}}
 
@@ -31,7 +33,7 @@ def schema(zarr_format: Literal[2, 3]) -> dict[str, JSON]:
 
 def _members() -> JSON:
     node = {"anyOf": [{"$ref": "#/$defs/group"}, {"$ref": "#/$defs/array"}]}
-    return {"type": "object", "propertyNames": {"pattern": NAME_PATTERN}, "additionalProperties": node}
+    return {"type": "object", "propertyNames": NAMES, "additionalProperties": node}
 
 
 def _version2() -> dict[str, JSON]:
@@ -126,3 +128,41 @@ def _version3() -> dict[str, JSON]:
         "additionalProperties": ignorable,
     }
     return {"array": array, "group": group}
+
+
+def violations(document: JSON, zarr_format: Literal[2, 3] | None = None) -> list[str]:
+    """What of a model's nested JSON form breaks the schema, one line per place; empty for a valid one.
+
+    ``zarr_format``: the version it must be of; None = what its root says. Raises `MissingExtra` without jsonschema.
+    """
+    try:
+        import jsonschema
+    except ImportError as error:
+        raise MissingExtra("model", "validating a model") from error
+    number = zarr_format or (document.get("zarr_format") if isinstance(document, dict) else None)
+    if number not in (2, 3):
+        return [f"/: zarr_format {number!r}"]
+    kind = "array" if isinstance(document, dict) and _is_array(document) else "group"
+    return _errors(jsonschema.Draft202012Validator, schema(number), document, kind, "")
+
+
+def _errors(validator: Any, whole: dict[str, JSON], node: JSON, kind: str, path: str) -> list[str]:
+    """Node by node, so that an error names the member at fault and not the tree that holds it."""
+    definitions = dict(whole["$defs"])
+    group = dict(definitions["group"])
+    group["properties"] = {**group["properties"], "members": {"type": "object", "propertyNames": NAMES}}
+    here = {"$ref": f"#/$defs/{kind}", "$defs": {**definitions, "group": group}}
+    found = [
+        f"{path}/{'/'.join(str(p) for p in error.absolute_path)}".rstrip("/") + f": {error.message}"
+        for error in sorted(validator(here).iter_errors(node), key=lambda e: [str(p) for p in e.absolute_path])
+    ]
+    found = [line if line.startswith("/") else f"/{line}" for line in found]
+    members = node.get("members") if isinstance(node, dict) and kind == "group" else None
+    for name, member in members.items() if isinstance(members, dict) else ():
+        inner = "array" if isinstance(member, dict) and _is_array(member) else "group"
+        found += _errors(validator, whole, member, inner, f"{path}/{name}")
+    return found
+
+
+def _is_array(document: dict[str, JSON]) -> bool:
+    return document.get("node_type") == "array" if "node_type" in document else "shape" in document

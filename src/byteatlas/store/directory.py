@@ -146,7 +146,7 @@ class DirectoryStore:
     def delete(self, key: str) -> None:
         if not self._writable:
             raise Forbidden(self._url, "the store was opened for reading")
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             os.unlink(self._path(key))  # noqa: PTH108
 
     def _path(self, key: str) -> str:

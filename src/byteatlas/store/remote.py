@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from byteatlas.errors import FetchFailed, Forbidden, MissingExtra
+from byteatlas.errors import FetchFailed, Forbidden, MissingExtra, Unsupported
 from byteatlas.io.remote import EXTRAS, FsspecSource, backend_errors, failure
 from byteatlas.io.source import Source
 from byteatlas.io.wrap import Retrying
@@ -89,6 +89,20 @@ class RemoteStore:
             return sorted(n for n in names if n and "/" not in n and not n.startswith("?"))
         below = {str(n).rstrip("/").rpartition("/")[2] for n in found} - {""}
         return sorted(n for n in below if not n.startswith(TEMPORARY))
+
+    def keys_below(self, prefix: str) -> list[str]:
+        """All keys below a prefix (empty: the root), however deep. Raises `Unsupported` where they cannot be listed."""
+        path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
+        try:
+            found = self._fs.find(path)
+        except _ABSENT:
+            return []
+        except NotImplementedError as error:
+            raise Unsupported("listing", f"{self._url} cannot be listed", prefix) from error
+        except backend_errors() as error:
+            raise failure(f"{self._url}/{prefix}", error) from error
+        start = f"{self._root}/" if self._root else ""
+        return [str(name)[len(start) :] for name in found if str(name).startswith(start)]
 
     @property
     def _web(self) -> bool:

@@ -1,0 +1,228 @@
+"""``byteatlas model``: Zarr object models (ZEP 6), a hierarchy's structure without its data, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from byteatlas.cli.common import json_option, print_json, storage_option
+from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.meta.zom import Model
+
+MOST_BYTES = 256 << 20
+"""A document larger than this is no model."""
+
+format_option = click.option(
+    "--zarr-format", type=click.Choice(["2", "3"]), help="Convert to this version.  [default: as it is]"
+)
+
+
+@click.group(no_args_is_help=True)
+def model() -> None:
+    """Object models (ZEP 6): the structure of a hierarchy as one JSON document, without its data.
+
+    X is a store, a map, an archive, a model's JSON file, consolidated metadata, or - for standard input.
+
+    \b
+    Example:
+      byteatlas model dump all.parquet -o model.json
+      byteatlas model create model.json new.zarr
+      byteatlas model diff all.parquet new.zarr
+    """
+
+
+@model.command(no_args_is_help=True)
+@click.argument("source", metavar="X")
+@click.option("-o", "--output", type=click.File("w", lazy=True), default="-", help="Default: standard output.")
+@click.option("--form", type=click.Choice(["nested", "flat", "consolidated"]), default="nested", show_default=True)
+@click.option("--depth", type=click.IntRange(0), help="Levels of members to go down.")
+@format_option
+@storage_option
+def dump(
+    source: str,
+    output: Any,
+    form: str,
+    depth: int | None,
+    zarr_format: str | None,
+    storage_options: Mapping[str, JSON] | None,
+) -> None:
+    """Write the model of X: nested, flat (by path) or as consolidated metadata.
+
+    \b
+    Example:
+      byteatlas model dump all.parquet --zarr-format 3 -o model.json
+    """
+    from byteatlas.meta import zom
+
+    value = read(source, storage_options, depth)
+    number = _number(zarr_format)
+    if number is not None:
+        value = zom.convert(value, number)
+    if form == "flat":
+        document: Any = {"/" + path: zom.node_json(node) for path, node in zom.from_model(value).items()}
+    else:
+        document = zom.to_json(value) if form == "nested" else zom.consolidate(value)
+    output.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+@model.command(no_args_is_help=True)
+@click.argument("source", metavar="X")
+@click.argument("target", metavar="STORE")
+@click.option("--group", "path", default="", metavar="PATH", help="Where in the store its root goes.")
+@click.option("--overwrite", is_flag=True, help="Remove what is there, chunks included.")
+@click.option("--consolidated", is_flag=True, help="Write consolidated metadata too.")
+@format_option
+@storage_option
+def create(
+    source: str,
+    target: str,
+    path: str,
+    overwrite: bool,
+    consolidated: bool,
+    zarr_format: str | None,
+    storage_options: Mapping[str, JSON] | None,
+) -> None:
+    """Create the groups and (empty) arrays of X's model in STORE, which is what copy can write to.
+
+    \b
+    Example:
+      byteatlas model create model.json new.zarr --consolidated
+    """
+    from byteatlas import api
+    from byteatlas.meta import zom
+
+    value = read(source, storage_options)
+    api.from_model(
+        value,
+        target,
+        path=path,
+        zarr_format=_number(zarr_format),
+        overwrite=overwrite,
+        consolidated=consolidated,
+        storage_options=storage_options,
+    )
+    click.echo(f"created {len(zom.from_model(value))} nodes in {target}")
+
+
+@model.command(no_args_is_help=True, epilog="Exit status: 0 valid, 1 not.")
+@click.argument("source", metavar="X")
+@click.option("--zarr-format", type=click.Choice(["2", "3"]), help="The version it must be of.")
+@json_option
+@storage_option
+def validate(source: str, zarr_format: str | None, as_json: bool, storage_options: Mapping[str, JSON] | None) -> int:
+    """Check a model's JSON (or the metadata of anything that opens) against the schema and the specification."""
+    from byteatlas.errors import Unsupported
+    from byteatlas.meta import zom
+    from byteatlas.meta.zom_schema import violations
+
+    document = _document(source)
+    if document is None or not _is_model(document) or _is_node(source):
+        document = zom.to_json(read(source, storage_options))
+    found = violations(document, _number(zarr_format))
+    if not found:
+        try:
+            zom.from_json(document)
+        except (InvalidMetadata, Unsupported) as error:
+            found = [str(error)]
+    if as_json:
+        print_json(found)
+    for line in found if not as_json else ():
+        click.echo(line)
+    return 1 if found else 0
+
+
+@model.command(no_args_is_help=True, epilog="Exit status: 0 the same structure, 1 another.")
+@click.argument("first", metavar="X")
+@click.argument("second", metavar="Y")
+@click.option("--only", multiple=True, metavar="MEMBER", help="Compare these members of nodes only: shape, codecs ...")
+@click.option("--without", multiple=True, metavar="MEMBER", help="Leave these out: attributes, fill_value ...")
+@json_option
+@storage_option
+def diff(
+    first: str,
+    second: str,
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+    as_json: bool,
+    storage_options: Mapping[str, JSON] | None,
+) -> int:
+    """Compare the structure of X and Y, one line for each place where they differ."""
+    from byteatlas.meta import zom
+
+    one, two = read(first, storage_options), read(second, storage_options)
+    found = zom.diff(one, two, include=only or None, exclude=without)
+    if as_json:
+        print_json(found)
+    for line in found if not as_json else ():
+        click.echo(line)
+    return 1 if found else 0
+
+
+@model.command()
+@click.argument("version", type=click.Choice(["2", "3"]))
+def schema(version: str) -> None:
+    """Print the JSON Schema of models of one version of Zarr."""
+    from byteatlas.meta.zom_schema import schema as document
+
+    print_json(document(2 if version == "2" else 3))
+
+
+def read(source: str, storage: Mapping[str, JSON] | None, depth: int | None = None) -> Model:
+    """The model in a JSON document, or of whatever opens under this name."""
+    from byteatlas import api
+    from byteatlas.meta import zom
+
+    document = _document(source)
+    if document is None:
+        return api.to_model(source, depth=depth, storage_options=storage)
+    if "zarr_consolidated_format" in document or "consolidated_metadata" in document:
+        return zom.from_consolidated(document, source)
+    if _is_model(document) and not _is_node(source):
+        return zom.from_json(document, "")
+    if source == "-":
+        raise BadRequest("standard input holds no model")
+    return api.to_model(source, depth=depth, storage_options=storage)
+
+
+def _is_model(document: Mapping[str, JSON]) -> bool:
+    return document.get("zarr_format") in (2, 3)
+
+
+def _is_node(source: str) -> bool:
+    """Whether this is a node's own document, which does not say what its members are."""
+    from byteatlas.io.kind import METADATA_NAMES
+
+    return source.rstrip("/").rpartition("/")[2] in METADATA_NAMES
+
+
+def _document(source: str) -> dict[str, JSON] | None:
+    """The JSON object in a local file (or standard input); None for anything else."""
+    from pathlib import Path
+
+    from byteatlas.io.local import local_path
+    from byteatlas.store.documents import load_object
+
+    if source == "-":
+        return load_object(sys.stdin.buffer.read(MOST_BYTES), "standard input")
+    path = local_path(source)
+    if path is None or (Path(path).suffix not in (".json", ".zmetadata") and Path(path).name != ".zmetadata"):
+        return None
+    if not Path(path).exists():
+        raise NotFound(f"{source} does not exist")
+    if Path(path).stat().st_size > MOST_BYTES:
+        return None
+    try:
+        return load_object(Path(path).read_bytes(), source)
+    except InvalidMetadata:
+        return None  # a map in another form of JSON, or no JSON: `open` knows
+
+
+def _number(choice: str | None) -> Literal[2, 3] | None:
+    return None if choice is None else 2 if choice == "2" else 3
