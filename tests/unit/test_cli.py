@@ -52,7 +52,14 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     status, out, _ = call(name, "--help", capsys=capsys)
     assert status == 0
     assert f"byteatlas {name}" in out.partition("Usage:")[2].partition("\n")[2], "no example"
-    assert "--json" in out
+    command = COMMANDS[name].load()
+    if isinstance(command, click.Group):
+        for inner in command.commands:
+            status, out, _ = call(name, inner, "--help", capsys=capsys)
+            assert status == 0
+            assert out.count("\n") > 5
+    else:
+        assert "--json" in out
 
 
 def test_overview(capsys: pytest.CaptureFixture[str]) -> None:
