@@ -14,8 +14,8 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.io.wrap import BlockCache, Counting
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
-from byteatlas.scan.contract import Elsewhere, Parse, ScanOptions, Stat, gather, one
-from byteatlas.scan.driver import pick, run, scan_source
+from byteatlas.scan.contract import Elsewhere, Parse, Scanner, ScanOptions, Stat, gather, one
+from byteatlas.scan.driver import pick, recognise, run, scan_source
 from byteatlas.types import ByteRange
 
 DATA = bytes(range(256)) * 16
@@ -119,6 +119,25 @@ def test_the_format_is_found_by_its_first_bytes() -> None:
         scan_source(MemorySource(b"REAL"), SourcePool(), {"fake": Fake()}, ScanOptions())
     with pytest.raises(Unsupported, match="no scanner for format 'x'"):
         pick({"fake": Fake()}, b"FAKE", "f", "x")
+
+
+class Deep(Fake):
+    """A format that begins with FAKE somewhere."""
+
+    name = "deep"
+
+    def search(self, source: SourceInfo) -> Parse[bool]:
+        size = source.size or 0
+        return b"FAKE" in bytes((yield from one(ByteRange(0, size))))
+
+
+def test_the_format_is_searched_for_when_the_first_bytes_do_not_say() -> None:
+    scanners: dict[str, Scanner] = {"fake": Fake(), "deep": Deep()}
+    deep = MemorySource(bytes(5000) + b"FAKE")
+    assert recognise(deep, SourcePool(), scanners) is scanners["deep"]
+    assert recognise(MemorySource(b"FAKE" + bytes(5000)), SourcePool(), scanners) is scanners["fake"]
+    with pytest.raises(Unsupported, match="installed: deep, fake"):
+        recognise(MemorySource(bytes(5000)), SourcePool(), scanners)
 
 
 def test_an_empty_file_is_a_clear_error() -> None:

@@ -16,7 +16,7 @@ from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_d
 from byteatlas_scanners.hdf5.library import Library, library
 from byteatlas_scanners.hdf5.outside import place_external
 from byteatlas_scanners.hdf5.steps import all_of, elsewhere
-from byteatlas_scanners.hdf5.superblock import sniff
+from byteatlas_scanners.hdf5.superblock import search, sniff
 from byteatlas_scanners.hdf5.tree import MOST_DEPTH, Builder, Facts
 from byteatlas_scanners.hdf5.values import Context, Value, attributes_json
 from byteatlas_scanners.hdf5.vlen import Inlined, Records, needs_inlining, read_inlined
@@ -34,6 +34,10 @@ class Hdf5Scanner:
     def sniff(self, head: bytes) -> bool:
         """Whether an HDF5 superblock begins in these bytes, at 0 or behind a user block."""
         return sniff(head)
+
+    def search(self, source: SourceInfo) -> Parse[bool]:
+        """Whether a superblock begins anywhere in the file where one may."""
+        return (yield from search(source)) is not None
 
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """Scan one file. Raises `CorruptFile` or `Unsupported` when nothing of it can be understood."""

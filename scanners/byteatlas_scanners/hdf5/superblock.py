@@ -51,15 +51,20 @@ def sniff(head: bytes) -> bool:
     return any(head[at : at + 8] == SIGNATURE for at in places(len(head)))
 
 
-def find(source: SourceInfo) -> Parse[int]:
-    """The byte at which the superblock begins. Raises `CorruptFile` when there is none."""
+def search(source: SourceInfo) -> Parse[int | None]:
+    """The byte at which the superblock begins, None when there is none."""
     size = source.size or 0
     spots = [at for at in places(size) if at + 8 <= size]
     answers = yield [ByteRange(at, 8) for at in spots]
-    for at, data in zip(spots, answers, strict=True):
-        if bytes(data) == SIGNATURE:
-            return at
-    raise CorruptFile(0, "no HDF5 signature")
+    return next((at for at, data in zip(spots, answers, strict=True) if bytes(data) == SIGNATURE), None)
+
+
+def find(source: SourceInfo) -> Parse[int]:
+    """The byte at which the superblock begins. Raises `CorruptFile` when there is none."""
+    at = yield from search(source)
+    if at is None:
+        raise CorruptFile(0, "no HDF5 signature")
+    return at
 
 
 def read_start(source: SourceInfo) -> Parse[Start]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from byteatlas.errors import ByteatlasError
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
@@ -87,6 +87,15 @@ class Scanner(Protocol):
         What cannot be represented is refused per dataset in the report. Raises `CorruptFile` only when nothing of
         the file can be understood.
         """
+        ...
+
+
+@runtime_checkable
+class Searching(Protocol):
+    """What a scanner also has whose files may begin with something else, of any length (HDF5's user blocks)."""
+
+    def search(self, source: SourceInfo) -> Parse[bool]:
+        """Whether the file is of this format after all. Asked when no scanner knows the first bytes."""
         ...
 
 

@@ -17,7 +17,7 @@ from byteatlas.io.source import Opener, Source
 from byteatlas.io.stamp import stamp_of
 from byteatlas.io.wrap import BlockCache
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
-from byteatlas.scan.contract import Answer, Ask, Elsewhere, Parse, Scanner, ScanOptions, Stat
+from byteatlas.scan.contract import Answer, Ask, Elsewhere, Parse, Scanner, ScanOptions, Searching, Stat
 from byteatlas.types import ByteRange
 
 T = TypeVar("T")
@@ -132,6 +132,28 @@ def pick(scanners: Mapping[str, Scanner], head: bytes, url: str, format: str | N
     raise Unsupported("format", f"not a format that any scanner knows (installed: {known})", url)
 
 
+def recognise(
+    source: Source, opener: Opener, scanners: Mapping[str, Scanner], *, format: str | None = None, block: int = 64 << 10
+) -> Scanner:
+    """The scanner for a file: by name, by the first bytes, or by what lies deeper in the file.
+
+    Raises `Unsupported` when none knows it, `CorruptFile` when there is nothing in it.
+    """
+    size = source.size()
+    head = bytes(source.read([ByteRange(0, min(size, 4096))])[0])
+    if not head:
+        raise CorruptFile(0, "the file is empty", source.url)
+    try:
+        return pick(scanners, head, source.url, format)
+    except Unsupported:
+        if format is None and size > len(head):
+            here = SourceInfo(source.url, size)
+            for scanner in scanners.values():
+                if isinstance(scanner, Searching) and run(scanner.search(here), source, opener, block=block):
+                    return scanner
+        raise
+
+
 def scan_source(
     source: Source,
     opener: Opener,
@@ -147,9 +169,6 @@ def scan_source(
     if isinstance(source, BlockCache):
         source.warm()
     size, stamp = source.size(), stamp_of(plain)  # what the file system says of a file is asked for once
-    head = bytes(source.read([ByteRange(0, min(size, 4096))])[0])
-    if not head:
-        raise CorruptFile(0, "the file is empty", source.url)
-    scanner = pick(scanners, head, source.url, format)
+    scanner = recognise(source, opener, scanners, format=format, block=block)
     parser = scanner.scan(SourceInfo(source.url, size, stamp), options)
     return run(parser, source, opener, block=block, progress=progress)

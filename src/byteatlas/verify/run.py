@@ -22,9 +22,8 @@ from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup, 
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.scan.contract import Scanner, ScanOptions
-from byteatlas.scan.driver import pick, scan_source
+from byteatlas.scan.driver import recognise, scan_source
 from byteatlas.scan.plugins import installed
-from byteatlas.types import ByteRange
 from byteatlas.verify.compare import first_difference, first_difference_meant, same_attribute
 from byteatlas.verify.native import NATIVE_ERRORS, READERS, NativeArray, NativeFile
 from byteatlas.verify.report import VerifyItem, VerifyReport
@@ -81,9 +80,8 @@ class Originals:
 
     def _open(self, url: str) -> Original | str:
         source = self.opener(url)
-        head = bytes(source.read([ByteRange(0, min(source.size(), 4096))])[0])
         try:
-            scanner = pick(self.scanners, head, url)
+            scanner = recognise(source, self.opener, self.scanners)
         except Unsupported:
             return f"{url} is no archive that could be opened by itself"
         if scanner.name not in READERS:
