@@ -324,7 +324,7 @@ def test_dates_given_for_files() -> None:
     assert (time.attrs["units"], time[...].tolist()) == ("days since 1970-01-01", [10957, 10958])
     time = one_each([np.datetime64("2000-01-01T00:00:00.5"), np.datetime64("2000-01-01")])
     assert time[...].tolist() == [10957 * 86_400_000_000, 10957 * 86_400_000_000 + 500_000]
-    for odd in (np.datetime64("NaT"), np.datetime64("2000-01-01T00:00:00.000000001")):
+    for odd in (np.datetime64("NaT", "D"), np.datetime64("2000-01-01T00:00:00.000000001")):
         with pytest.raises(BadRequest):
             one_each([np.datetime64("2000-01-01"), odd])
 

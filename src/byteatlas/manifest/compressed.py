@@ -7,7 +7,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from byteatlas.errors import InvalidMetadata
@@ -71,11 +71,11 @@ def decompressed(source: Source, where: str) -> Source:
     most = min(MOST_EXPANDED, max(1 << 20, _RATIO * size))
     out = bytearray()
     try:
-        stream = opener(bytes(source.read_all()))
-        while piece := stream.read(1 << 20):
-            out += piece
-            if len(out) > most:
-                raise InvalidMetadata(where, f"expands to more than {most} bytes")
+        with opener(bytes(source.read_all())) as stream:
+            while piece := stream.read(1 << 20):
+                out += piece
+                if len(out) > most:
+                    raise InvalidMetadata(where, f"expands to more than {most} bytes")
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise InvalidMetadata(where, f"a damaged compressed stream ({error})") from error
     return MemorySource(out, where)
@@ -116,5 +116,11 @@ def compressing(sink: Sink, url: str) -> Iterator[Sink]:
         case _:
             yield sink
             return
-    yield stream
+    try:
+        yield stream
+    except BaseException:
+        # What is half written will be thrown away; a stream that is not closed would write its end at any time.
+        with suppress(OSError, ValueError):
+            stream.close()
+        raise
     stream.close()
