@@ -16,7 +16,7 @@ from tests.hdf5_reading import read_array, same, scan_file
 from byteatlas.errors import CorruptChunk
 from byteatlas.manifest.model import ReportItem, VirtualArray
 
-pytest.importorskip("hdf5plugin")
+hdf5plugin = pytest.importorskip("hdf5plugin")
 make_filters = maker("make_filters")
 
 PREFIXES = (
@@ -98,6 +98,15 @@ def _direct(file: h5py.File, name: str, values: Any, number: int, options: tuple
     space = h5py.h5s.create_simple(values.shape)
     dataset = h5py.h5d.create(file.id, name.encode(), h5py.h5t.py_create(values.dtype), space, plist)
     dataset.write_direct_chunk((0,) * values.ndim, chunk, 0)
+
+
+def test_jpegls_of_several_components_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "colours.h5"
+    with h5py.File(path, "w") as file:
+        data = np.arange(3 * 16 * 16, dtype="u2").reshape(3, 16, 16)
+        file.create_dataset("d", data=data, chunks=data.shape, **hdf5plugin.FciDecomp())
+    group, _ = scan_file(path)
+    assert [(i.path, i.reason) for i in group.report if i.status == "refused"] == [("d", "filter")]
 
 
 def test_filters_without_a_plugin(tmp_path: Path) -> None:

@@ -159,6 +159,9 @@ def _blosc2(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
 def _jpegls(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     if dt.size not in (1, 2):
         raise _bad(item, f"elements of {dt.size} bytes")
+    if len(item.values) > 1 and item.values[1] != 1:
+        # The filter stores planes, decoders give pixels.
+        raise _bad(item, f"images of {item.values[1]} components")
     return [CodecSpec("numcodecs.imagecodecs_jpegls")]
 
 
