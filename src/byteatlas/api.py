@@ -24,9 +24,12 @@ from byteatlas.combine import plan_combine as plan_groups
 from byteatlas.combine.append import Appended
 from byteatlas.combine.append import append as append_groups
 from byteatlas.combine.inputs import first_url
+from byteatlas.combine.labels import Region
 from byteatlas.combine.model import ReadArray
+from byteatlas.combine.ops import concat as concat_groups
 from byteatlas.combine.plan import Prepared
 from byteatlas.combine.plan import prepare as prepare_groups
+from byteatlas.combine.region import mask_by_value, select_by_value
 from byteatlas.combine.share import Sharing
 from byteatlas.combine.update import update_parquet
 from byteatlas.errors import BadRequest, Unsupported
@@ -308,6 +311,56 @@ def prepare_combine(
     """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
     groups, names = _inputs(inputs, storage_options)
     return prepare_groups(groups, _chosen(concat, options, more), read=_reader(storage_options), names=names)
+
+
+def concat(
+    groups: Sequence[VirtualGroup],
+    dim: str,
+    *,
+    options: CombineOptions | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    **more: Any,
+) -> VirtualGroup:
+    """Groups one after the other along a dimension in the order given, as xarray's ``concat``.
+
+    Coordinate values are neither looked at nor sorted; a dimension that no group has becomes a new leading one. Options
+    and errors are those of `combine`.
+    """
+    return concat_groups(groups, dim, options=_chosen((), options, more), read=_reader(storage_options))
+
+
+def select(
+    group: VirtualGroup,
+    region: Region,
+    *,
+    cut: bool = False,
+    storage_options: Mapping[str, JSON] | None = None,
+) -> VirtualGroup:
+    """The part of a group between coordinate values: ``select(vg, {"time": slice("2001-01", "2001-03")})``.
+
+    Args:
+        region: for each of some dimensions a slice of coordinate values (both ends included), or one value.
+        cut: chunks may be read in part. Otherwise the selection must begin where chunks begin (small arrays excepted,
+            which are kept in the map), or raises `BadSelection` with the nearest such places.
+    """
+    return select_by_value(group, region, read=_reader(storage_options), cut=cut)
+
+
+def mask(
+    group: VirtualGroup,
+    region: Region,
+    *,
+    keep_cut: bool = False,
+    fill: float | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+) -> VirtualGroup:
+    """Everything outside of a box of coordinate values reads as the fill value: ``mask(vg, {"lat": slice(30, 60)})``.
+
+    Args:
+        keep_cut: chunks that are inside in part are kept whole; otherwise they raise `BadSelection`.
+        fill: the fill value of arrays that have none.
+    """
+    return mask_by_value(group, region, read=_reader(storage_options), keep_cut=keep_cut, fill=fill)
 
 
 def append(

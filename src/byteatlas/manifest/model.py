@@ -7,9 +7,9 @@ one that loads row groups on demand. Rows are asked for by *flat chunk index* (C
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,6 +240,29 @@ class VirtualGroup:
         if head in self.groups:
             return self.groups[head][rest]
         raise NotFound(f"no array or group {path!r}", [*self.arrays, *self.groups])
+
+    # What follows calls up to the library's verbs, which are imported when they are used. Nothing else here knows them.
+
+    def concat(self, others: VirtualGroup | Sequence[VirtualGroup], dim: str, **options: Any) -> VirtualGroup:
+        """This group, and others behind it along a dimension: `byteatlas.api.concat`, with its options."""
+        from byteatlas import api
+
+        behind = [others] if isinstance(others, VirtualGroup) else list(others)
+        return api.concat([self, *behind], dim, **options)
+
+    def select(self, region: Mapping[str, object] | None = None, *, cut: bool = False, **more: object) -> VirtualGroup:
+        """The part between coordinate values, ``select(lat=slice(30, 60))``: `byteatlas.api.select`."""
+        from byteatlas import api
+
+        return api.select(self, {**(region or {}), **more}, cut=cut)
+
+    def mask(
+        self, region: Mapping[str, object] | None = None, *, keep_cut: bool = False, **more: object
+    ) -> VirtualGroup:
+        """The group with everything outside of a box of coordinate values as fill: `byteatlas.api.mask`."""
+        from byteatlas import api
+
+        return api.mask(self, {**(region or {}), **more}, keep_cut=keep_cut)
 
 
 VirtualNode: TypeAlias = VirtualGroup | VirtualArray
