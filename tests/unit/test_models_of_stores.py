@@ -41,7 +41,7 @@ def stores(tmp_path: Path) -> list[WritableStore]:
 def rich(number: Literal[2, 3]) -> zom.Model:
     nodes: dict[str, NodeMeta] = {
         "": GroupMeta({"title": "t"}, number),
-        "t": array_meta((5,), "M8[s]", fill_value=np.datetime64("NaT"), zarr_format=number),
+        "t": array_meta((5,), "M8[s]", fill_value=np.datetime64("NaT", "s"), zarr_format=number),
         "g/s": array_meta((4, 4), [("a", "<i4"), ("b", "S3")], chunks=(2, 2), zarr_format=number),
         "g/deep/f": array_meta(
             (9,),
