@@ -49,13 +49,16 @@ class Blosc:
         return ByteStep(None, encoded_limit(limit), decode, encode, into)
 
     def _encode(self, data: Bytes, typesize: int) -> Bytes:
-        if self.cname not in numcodecs.blosc.list_compressors():
+        if self.cname not in (*numcodecs.blosc.list_compressors(), "snappy"):
             raise Unsupported("codec", f"blosc cannot compress with {self.cname!r} here")
         if not 0 < typesize < 256:
             typesize = 1
         shuffle = self.shuffle
         if shuffle == -1:
             shuffle = 2 if typesize == 1 else 1
+        if self.cname == "snappy":  # numcodecs is built without it
+            options = {"shuffle": shuffle, "typesize": typesize, "blocksize": self.blocksize or None, "numthreads": 1}
+            return bytes(imagecodecs.blosc_encode(bytes(data), self.clevel, compressor="snappy", **options))
         items = np.frombuffer(data, f"V{typesize}") if len(data) % typesize == 0 else np.frombuffer(data, np.uint8)
         packed = numcodecs.blosc.compress(items, self.cname.encode(), self.clevel, shuffle, self.blocksize)
         return bytes(packed)

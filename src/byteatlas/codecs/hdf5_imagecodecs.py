@@ -13,6 +13,7 @@ import imagecodecs
 import numpy as np
 
 from byteatlas.codecs.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
+from byteatlas.codecs.image_encode import image_encoder
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
 
@@ -39,6 +40,8 @@ class Decompressor:
     least: Callable[[Bytes], int] | None = None
     """What the encoded bytes say of their decoded size."""
     in_place: bool = True
+    image: bool = False
+    """It encodes images, not bytes."""
 
     def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
@@ -63,7 +66,8 @@ class Decompressor:
                 raise CorruptChunk(f"{self.name}: {len(found)} bytes where {len(out)} are expected")
 
         ready = into if self.in_place and spec.nbytes is not None else None
-        return ByteStep(None, encoded_limit(spec.limit), decode, self.encoder, ready, itemsize=spec.itemsize)
+        encode = image_encoder(self.name, {}, spec, decode) if self.image else self.encoder
+        return ByteStep(None, encoded_limit(spec.limit), decode, encode, ready, itemsize=spec.itemsize)
 
 
 def _count(configuration: Mapping[str, JSON], name: str, least: int, most: int, default: int | None = None) -> int:
@@ -142,7 +146,7 @@ def make_jpegls(configuration: Mapping[str, JSON]) -> Decompressor:
     def decode(data: Bytes, out: Any) -> Any:
         return np.ascontiguousarray(imagecodecs.jpegls_decode(data)).reshape(-1).view(np.uint8)
 
-    return Decompressor("jpegls", decode, imagecodecs.jpegls_encode, _jpegls_size, in_place=False)
+    return Decompressor("jpegls", decode, imagecodecs.jpegls_encode, _jpegls_size, in_place=False, image=True)
 
 
 def _jpegls_size(data: Bytes) -> int:

@@ -1,22 +1,33 @@
-"""imagecodecs' decoders under the names that its numcodecs classes have (``imagecodecs_png`` ...), and NCZarr's szip.
+"""imagecodecs' codecs under the names of its numcodecs and Zarr v3 classes (``imagecodecs_png`` ...); NCZarr's szip.
 
 The TIFF ones have rows of their own in the table; here is the rest: whole image files as chunks of a sequence, and
-compressors of plain bytes. What they decode to must have exactly the chunk's size.
+compressors of plain bytes. What they decode to must have exactly the chunk's size. In version 3 image codecs take the
+place of the array -> bytes codec.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import imagecodecs
 import numpy as np
 
-from byteatlas.codecs.contract import Bytes, ByteSpec, ByteStep, Context, encoded_limit
+from byteatlas.codecs.contract import (
+    ArraySpec,
+    Bytes,
+    ByteSpec,
+    ByteStep,
+    Codec,
+    Context,
+    SerializerStep,
+    encoded_limit,
+)
+from byteatlas.codecs.image_encode import as_serializer, bytes_encoder, image_encoder
 from byteatlas.codecs.options import integer
-from byteatlas.codecs.raw import cannot_encode
+from byteatlas.codecs.registry import default_registry
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.types import JSON
 
@@ -45,14 +56,17 @@ PLAIN: Mapping[str, tuple[str, ...]] = {
 """Compressors of bytes, and the members of the configuration that decoding needs."""
 SIZED = frozenset(("aec", "szip", "lzf", "lzo", "lz4", "blosc", "brotli", "snappy", "lz4f", "gzip", "zlibng"))
 """Those that take the decoded size and stop there."""
+AEC_BLOCK = 64 * 4
+"""More bytes than a block of samples has (CCSDS 121.0-B-3, 3.1.2: 64 samples of at most 32 bits)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decoder:
-    """One of imagecodecs' decode functions."""
+class Coder:
+    """One of imagecodecs' codecs. ``options``: of its decoder; ``configuration``: what its encoder picks from."""
 
     name: str
     options: tuple[tuple[str, Any], ...]
+    configuration: Mapping[str, JSON] = field(default_factory=dict)
 
     def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
         function = getattr(imagecodecs, f"{self.name}_decode", None)
@@ -60,7 +74,7 @@ class Decoder:
             raise Unsupported("codec", f"imagecodecs was built without {self.name}")
         options = dict(self.options)
         if self.name in SIZED and spec.nbytes is not None:
-            options["out"] = spec.nbytes
+            options["out"] = spec.nbytes + (AEC_BLOCK if self.name == "aec" else 0)
 
         def decode(data: Bytes) -> Bytes:
             try:
@@ -69,18 +83,35 @@ class Decoder:
                 raise CorruptChunk(f"{self.name}: {error}") from error
             octets = np.ascontiguousarray(np.frombuffer(found, np.uint8) if isinstance(found, bytes) else found)
             flat = octets.reshape(-1).view(np.uint8)
+            if self.name == "aec" and spec.nbytes is not None and 0 < len(flat) - spec.nbytes < AEC_BLOCK:
+                flat = flat[: spec.nbytes]  # it decodes whole blocks of samples
             if len(flat) > spec.limit or (spec.nbytes is not None and len(flat) != spec.nbytes):
                 raise CorruptChunk(f"{self.name}: {len(flat)} bytes decoded where there should be {spec.nbytes}")
             return flat
 
-        return ByteStep(None, encoded_limit(spec.limit), decode, cannot_encode(f"imagecodecs_{self.name}"))
+        if self.name in PLAIN:
+            encode = bytes_encoder(self.name, self.configuration, dict(self.options), spec.itemsize)
+        else:
+            encode = image_encoder(self.name, self.configuration, spec, decode)
+        return ByteStep(None, encoded_limit(spec.limit), decode, encode)
 
 
-def make(name: str, configuration: Mapping[str, JSON]) -> Decoder:
+@dataclass(frozen=True, slots=True)
+class Picture(Coder):
+    """One of its codecs for whole images."""
+
+    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+        return as_serializer(self, spec, context, self.name)
+
+
+def make(name: str, configuration: Mapping[str, JSON]) -> Codec:
     """``numcodecs.imagecodecs_X`` and ``imagecodecs_X``."""
     short = name.rpartition("imagecodecs_")[2]
     if short in IMAGES:
-        return Decoder(short, ())
+        return Picture(short, (), configuration)
+    other = f"numcodecs.imagecodecs_{short}"
+    if other in default_registry():
+        return default_registry()[other](configuration)
     if short not in PLAIN:
         raise Unsupported("codec", f"unknown codec {name!r}")
     given = {key: configuration[key] for key in PLAIN[short] if configuration.get(key) is not None}
@@ -88,7 +119,7 @@ def make(name: str, configuration: Mapping[str, JSON]) -> Decoder:
         raise InvalidMetadata("", f"{short}: {given!r}")
     if short in ("lz4", "lzf", "lzo"):
         given.setdefault("header", True)
-    return Decoder(short, tuple(given.items()))
+    return Coder(short, tuple(given.items()), configuration)
 
 
 # ------------------------------------------------------------------------------------------------------ NCZarr szip
@@ -123,7 +154,7 @@ class Szip:
             "pixels_per_scanline": scanline,
             "header": True,
         }
-        return Decoder("szip", tuple(options.items())).bind_bytes(spec, context)
+        return Coder("szip", tuple(options.items())).bind_bytes(spec, context)
 
 
 def make_szip(configuration: Mapping[str, JSON]) -> Szip:

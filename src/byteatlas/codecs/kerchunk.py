@@ -1,13 +1,15 @@
 """kerchunk's own codecs, so that maps written with it open without it.
 
 ``fill_hdf_strings``, ``FITSAscii``, ``FITSVarBintable``, ``record_member`` and ``deflate`` (a member of a zip file).
-They only decode. dtypes that kerchunk writes as Python text are read as literals of lists, tuples, strings and numbers.
+All but ``deflate`` only decode: what they leave out of the archive's bytes cannot be made up. dtypes that kerchunk
+writes as Python text are read as literals of lists, tuples, strings and numbers.
 """
 
 from __future__ import annotations
 
 import ast
 import struct
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -221,7 +223,19 @@ class ZipMember:
                 raise CorruptChunk(f"zip member: {len(found)} bytes decoded where there should be {spec.nbytes}")
             return found
 
-        return ByteStep(None, encoded_limit(spec.limit) + MOST_NAMES, decode, cannot_encode("deflate"))
+        return ByteStep(None, encoded_limit(spec.limit) + MOST_NAMES, decode, zip_member)
+
+
+def zip_member(data: Bytes) -> bytes:
+    """A member without a name: local header and raw deflate."""
+    engine = zlib.compressobj(6, zlib.DEFLATED, -15)
+    packed = engine.compress(data) + engine.flush()
+    size, most = len(memoryview(data).cast("B")), (1 << 32) - 1
+    if size > most or len(packed) > most:
+        raise Unsupported("too-large", f"a zip member of {size} bytes")
+    # 1 January 1980; version 2.0, which is what deflate needs.
+    head = LOCAL_HEADER.pack(b"PK\x03\x04", 20, 0, 8, 0, 33, zlib.crc32(data), len(packed), size, 0, 0)
+    return head + packed
 
 
 def make_deflate(configuration: Mapping[str, JSON]) -> ZipMember:

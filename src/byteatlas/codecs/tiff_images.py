@@ -12,7 +12,7 @@ import binascii
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -20,7 +20,17 @@ import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
+from byteatlas.codecs.contract import (
+    ArraySpec,
+    Bytes,
+    ByteSpec,
+    ByteStep,
+    Context,
+    SerializerStep,
+    Writable,
+    encoded_limit,
+)
+from byteatlas.codecs.image_encode import as_serializer, image_encoder
 from byteatlas.codecs.tiff_bytes import FAULTS, Configuration, as_bytes, decode_only
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import Shape
@@ -51,11 +61,13 @@ class Image:
     Attributes:
         decode: bytes, ``out=`` an array of the expected shape -> that array; raises ValueError for another shape.
         measure: bytes -> (rows, columns, samples) from the image's header, where that is cheap.
+        configuration: what an encoder may pick its options from.
     """
 
     name: str
     decode: Callable[..., NDArray[Any]]
     measure: Callable[[bytes | memoryview], tuple[int, int, int]] | None = None
+    configuration: Configuration = field(default_factory=dict)
 
     def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
         if spec.shape is None or spec.dtype is None or spec.nbytes is None or len(spec.shape) < 2:
@@ -72,7 +84,11 @@ class Image:
                 raise CorruptChunk(f"{self.name}: no bytes")
             self._into(as_bytes(data), np.frombuffer(out, np.uint8), dtype, shapes)
 
-        return ByteStep(None, encoded_limit(spec.limit), decode, decode_only(self.name), into)
+        encode = image_encoder(self.name, self.configuration, spec, decode)
+        return ByteStep(None, encoded_limit(spec.limit), decode, encode, into)
+
+    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+        return as_serializer(self, spec, context, self.name)
 
     def _into(self, data: bytes | memoryview, out: NDArray[Any], dtype: np.dtype[Any], shapes: list[Shape]) -> None:
         """Decode into ``out``: in place when the image has the tile's shape, else with its surplus rows cut off."""
@@ -183,16 +199,22 @@ def _space(configuration: Configuration, name: str) -> int | str | None:
 
 
 def make_jpeg2k(configuration: Configuration) -> Image:
-    return Image("jpeg2k", lambda data, out=None: imagecodecs.jpeg2k_decode(data, numthreads=1, out=out))
+    return Image(
+        "jpeg2k", lambda data, out=None: imagecodecs.jpeg2k_decode(data, numthreads=1, out=out), None, configuration
+    )
 
 
 def make_jpegxl(configuration: Configuration) -> Image:
-    return Image("jpegxl", lambda data, out=None: imagecodecs.jpegxl_decode(data, numthreads=1, out=out))
+    return Image(
+        "jpegxl", lambda data, out=None: imagecodecs.jpegxl_decode(data, numthreads=1, out=out), None, configuration
+    )
 
 
 def make_jpegxr(configuration: Configuration) -> Image:
     to_int = bool(configuration.get("fp2int", False))
-    return Image("jpegxr", lambda data, out=None: imagecodecs.jpegxr_decode(data, fp2int=to_int, out=out))
+    return Image(
+        "jpegxr", lambda data, out=None: imagecodecs.jpegxr_decode(data, fp2int=to_int, out=out), None, configuration
+    )
 
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -246,7 +268,7 @@ def _png_chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:
 
 
 def make_png(configuration: Configuration) -> Image:
-    return Image("png", lambda data, out=None: imagecodecs.png_decode(bytes(data), out=out), png_size)
+    return Image("png", lambda data, out=None: imagecodecs.png_decode(bytes(data), out=out), png_size, configuration)
 
 
 def make_webp(configuration: Configuration) -> Image:
@@ -254,11 +276,15 @@ def make_webp(configuration: Configuration) -> Image:
     alpha = configuration.get("hasalpha")
     if alpha not in (None, True, False):
         raise InvalidMetadata("", f"webp: hasalpha {alpha!r}")
-    return Image("webp", lambda data, out=None: imagecodecs.webp_decode(data, hasalpha=alpha, out=out))
+    return Image(
+        "webp", lambda data, out=None: imagecodecs.webp_decode(data, hasalpha=alpha, out=out), None, configuration
+    )
 
 
 def make_lerc(configuration: Configuration) -> Image:
-    return Image("lerc", lambda data, out=None: imagecodecs.lerc_decode(data, masks=False, out=out))
+    return Image(
+        "lerc", lambda data, out=None: imagecodecs.lerc_decode(data, masks=False, out=out), None, configuration
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,11 +180,11 @@ def compress(array: NDArray[Any], mode: Mode, *, header: bool) -> bytes:
     kinds = imagecodecs.ZFP.MODE
     names = {
         "reversible": kinds.REVERSIBLE, "fixed_rate": kinds.FIXED_RATE, "fixed_precision": kinds.FIXED_PRECISION,
-        "fixed_accuracy": kinds.FIXED_ACCURACY,
+        "fixed_accuracy": kinds.FIXED_ACCURACY, "expert": kinds.EXPERT,
     }  # fmt: skip
-    if mode.name not in names:
-        raise Unsupported("codec", "zfp cannot compress in expert mode here")
-    level = mode.values[0] if mode.values else None
+    level: Any = mode.values[0] if mode.values else None
+    if mode.name == "expert":  # the least exponent goes through an unsigned number
+        level = tuple(int(v) & 0xFFFFFFFF for v in mode.values)
     packed = bytes(imagecodecs.zfp_encode(np.ascontiguousarray(array), level, mode=names[mode.name], header=True))
     return packed if header else _without_header(packed, mode, array)
 
@@ -192,6 +192,9 @@ def compress(array: NDArray[Any], mode: Mode, *, header: bool) -> bytes:
 def _without_header(packed: bytes, mode: Mode, array: NDArray[Any]) -> bytes:
     value, width = mode.header(array.dtype, array.shape)
     whole = int.from_bytes(packed, "little")
+    short = whole >> (32 + META_BITS) & (1 << SHORT_BITS) - 1
+    if mode.name == "expert" and short != (1 << SHORT_BITS) - 1:  # what another mode stands for: the same stream
+        width, value = 32 + META_BITS + SHORT_BITS, value & (1 << 32 + META_BITS) - 1 | short << (32 + META_BITS)
     if whole & ((1 << width) - 1) != value:
         raise Unsupported("codec", f"zfp wrote another mode than {mode.name} {mode.values}")
     rest = whole >> width
