@@ -79,6 +79,24 @@ def test_groups(make: Make, version: str) -> None:
     assert typed.meta.attributes["unit"] == 3.5
 
 
+def test_shared_messages() -> None:
+    """Everything that the library can share, in lists and trees; shared attributes of objects that have many."""
+    path = Path(__file__).parents[2] / "fixtures" / "hdf5" / "shared_messages.h5"
+    virtual = api.scan(str(path), on_refusal="raise")
+    root, seen = opened(virtual), 0
+    with h5py.File(path) as file:
+        for where, node in root.walk():
+            if not isinstance(node, Array):
+                continue
+            dataset = file[where]
+            want = dataset.asstr()[...] if dataset.dtype.kind == "O" else dataset[...]
+            np.testing.assert_array_equal(node[...], want, err_msg=where)
+            theirs = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in dataset.attrs.items()}
+            assert theirs.items() <= node.attrs.items(), where
+            seen += len(theirs)
+    assert seen == 90
+
+
 def test_links(make: Make) -> None:
     virtual = compare(
         make("links"),

@@ -11,11 +11,11 @@ from byteatlas.errors import ByteatlasError, CorruptFile
 from byteatlas.scan.contract import Parse
 from byteatlas_scanners.hdf5 import dataspace, datatype
 from byteatlas_scanners.hdf5.dataspace import Dataspace
+from byteatlas_scanners.hdf5.dense import ATTRIBUTE_NAMES, FLAGS_AT, dense_addresses, dense_objects
 from byteatlas_scanners.hdf5.header import ATTRIBUTE, ATTRIBUTE_INFO, DATASPACE, DATATYPE, SHARED, Header, Message
-from byteatlas_scanners.hdf5.links import dense_objects
-from byteatlas_scanners.hdf5.shared import Shared
+from byteatlas_scanners.hdf5.shared import Shared, in_heap
 from byteatlas_scanners.hdf5.types import Datatype
-from byteatlas_scanners.hdf5.wire import MALFORMED, Cursor
+from byteatlas_scanners.hdf5.wire import MALFORMED
 
 _V1 = struct.Struct("<BBHHH").unpack_from
 
@@ -59,20 +59,17 @@ def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Pa
 
 
 def _dense(shared: Shared, info: bytes) -> Parse[list[Message]]:
-    form = shared.form
-    cursor = Cursor(form, info)
-    version, flags = cursor.u8(), cursor.u8()
-    if version:
-        raise CorruptFile(form.base, f"an attribute info message of version {version}")
-    if flags & 1:
-        cursor.skip(2)
-    heap_at, names_at = cursor.address(), cursor.address()
-    if heap_at is None or names_at is None:
+    where = dense_addresses(shared.form, info, 2)
+    if where is None:
         return []
-    records, bodies = yield from dense_objects(form, heap_at, names_at, 8)
-    number = int.from_bytes
+    records, bodies = yield from dense_objects(shared.form, *where, ATTRIBUTE_NAMES)
     return [
-        Message(ATTRIBUTE, record[-9], body, number(record[-8:-4], "little"))
+        Message(
+            ATTRIBUTE,
+            record[FLAGS_AT],
+            in_heap(body) if record[FLAGS_AT] & SHARED else body,
+            int.from_bytes(record[-8:-4], "little"),
+        )
         for record, body in zip(records, bodies, strict=True)
     ]
 

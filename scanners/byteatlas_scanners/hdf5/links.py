@@ -13,9 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scan.contract import Parse
-from byteatlas_scanners.hdf5.btree2 import leaf_records, leaf_size, parse_tree, read_records, tree_size
+from byteatlas_scanners.hdf5.dense import LINK_NAMES, dense_addresses, dense_objects
 from byteatlas_scanners.hdf5.header import LINK, LINK_INFO, SYMBOL_TABLE, Header
-from byteatlas_scanners.hdf5.heap import fetch, heap_size, parse_heap, small_objects
 from byteatlas_scanners.hdf5.steps import both
 from byteatlas_scanners.hdf5.wire import Cursor, Form
 
@@ -120,48 +119,11 @@ def _text(data: bytes) -> str:
 
 
 def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:
-    cursor = Cursor(form, info)
-    version, flags = cursor.u8(), cursor.u8()
-    if version:
-        raise CorruptFile(form.base, f"a link info message of version {version}")
-    if flags & 1:
-        cursor.skip(8)
-    heap_at, names_at = cursor.address(), cursor.address()
-    if heap_at is None or names_at is None:
+    where = dense_addresses(form, info, 8)
+    if where is None:
         return []
-    _, bodies = yield from dense_objects(form, heap_at, names_at, 5)
+    _, bodies = yield from dense_objects(form, *where, LINK_NAMES)
     return [parse_link(form, body) for body in bodies]
-
-
-ID_OF = {5: slice(4, None), 8: slice(0, -9)}
-"""Where the heap id is in a record: link names (5) have a hash before it, attribute names (8) flags and more behind."""
-
-
-def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tuple[list[bytes], list[bytes]]]:
-    """The records of a name index, and the objects of the heap that they stand for, read side by side."""
-    asks = (form.block(tree_at, tree_size(form)), form.block(heap_at, heap_size(form)))
-    head, start = yield asks
-    tree = parse_tree(form, tree_at, head, kind)
-    heap = yield from parse_heap(form, heap_at, start)
-    key = ID_OF[kind]
-    if tree.root is None or not tree.total:
-        return [], []
-    if tree.depth or heap.root is None or heap.rows or heap.pipeline is not None:
-        rows = yield from read_records(form, tree)
-        data = rows.tobytes()
-    else:  # one leaf and one block, as nearly always: both at once
-        leaf, block = yield (form.block(tree.root, leaf_size(form, tree)), form.block(heap.root, heap.start))
-        data = leaf_records(form, tree, leaf)
-        records = _cut(data, tree.record_size)
-        found = small_objects(form, heap, block, [record[key] for record in records])
-        if found is not None:
-            return records, found
-    records = _cut(data, tree.record_size)
-    return records, (yield from fetch(form, heap, [record[key] for record in records]))
-
-
-def _cut(data: bytes, size: int) -> list[bytes]:
-    return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Link]]:

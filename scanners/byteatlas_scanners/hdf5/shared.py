@@ -22,6 +22,15 @@ T = TypeVar("T")
 IN_HEAP, COMMITTED = 1, 2
 
 
+OLD_FILL, FILL = 4, 5
+"""Message types of fill values: both are in the index of the new one."""
+
+
+def in_heap(identifier: bytes) -> bytes:
+    """The reference to a message in the heap of shared messages by its id (version 3 of section IV.A.2's layout)."""
+    return bytes((3, IN_HEAP)) + identifier
+
+
 @dataclass(slots=True)
 class Shared:
     """Resolves shared messages of one file; keeps them, and the types and extents that attributes repeat."""
@@ -86,7 +95,8 @@ class Shared:
     def _from_heap(self, kind: int, key: bytes) -> Parse[bytes]:
         if self._table is None:
             self._table = yield from self._read_table()
-        address = next((heap for types, heap in self._table if types >> kind & 1), None)
+        bit = FILL if kind == OLD_FILL else kind
+        address = next((heap for types, heap in self._table if types >> bit & 1), None)
         if address is None:
             raise CorruptFile(self.form.base, f"no index of shared messages of type {kind:#x}")
         if address not in self.heaps:
