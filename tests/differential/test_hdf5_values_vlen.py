@@ -55,6 +55,16 @@ def test_other_filters_refuse_the_dataset_alone(tmp_path: Path) -> None:
     assert list(group.arrays) == ["y"]
 
 
+def test_big_endian_sequences_are_refused_at_any_depth(tmp_path: Path) -> None:
+    path = tmp_path / "big.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("one", (2,), h5py.vlen_dtype(">i4"))
+        file.create_dataset("two", (2,), h5py.vlen_dtype(h5py.vlen_dtype(">i4")))
+        file.create_dataset("bytes", (2,), h5py.vlen_dtype(h5py.vlen_dtype(">i1")))
+    group, _ = scan_file(path)
+    assert refused(group) == {"one": "datatype", "two": "datatype"}
+
+
 def test_large_data_are_refused_before_they_are_read(tmp_path: Path) -> None:
     path = tmp_path / "large.h5"
     with h5py.File(path, "w") as file:

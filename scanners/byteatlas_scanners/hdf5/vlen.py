@@ -117,11 +117,8 @@ def _read(records: Records, context: Context, most: int) -> Parse[Inlined]:
 def _check(dt: Datatype) -> None:
     """Refuse what cannot be written, before anything is fetched."""
     match dt.kind:
-        case Kind.VLEN if dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
-            # The HDF5 library gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
-            raise Unsupported(Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently")
-        case Kind.VLEN if dt.base is not None:
-            _check_listed(dt.base)
+        case Kind.VLEN:
+            _check_listed(dt)
         case Kind.VLEN_STRING | Kind.REFERENCE:
             return
         case Kind.COMPOUND:
@@ -135,6 +132,9 @@ def _check_listed(dt: Datatype) -> None:
     """Refuse elements of sequences that JSON cannot hold without a change of kind."""
     if dt.kind in (Kind.OPAQUE, Kind.TIME):
         raise Unsupported(Reason.DATATYPE, "sequences of opaque data or of times")
+    if dt.kind is Kind.VLEN and dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
+        # The HDF5 library gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
+        raise Unsupported(Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently")
     for inner in (dt.base, *(m.type for m in dt.members)):
         if inner is not None:
             _check_listed(inner)
