@@ -109,3 +109,85 @@ def test_only_the_tail_of_a_parquet_map_is_written(tmp_path: Path) -> None:
 def test_needs_one_dimension(tmp_path: Path, target: Path) -> None:
     with pytest.raises(BadRequest):
         ba.append(target, [make(tmp_path / "3.h5", 12)])
+
+
+def spread(path: Path, times: list[int], seed: float = 0, chunks: Any = (1, 3)) -> str:
+    """A file of any times."""
+    with h5py.File(path, "w") as f:
+        f["time"] = np.array(times, "i4")
+        f["time"].attrs["units"] = "days since 2000-01-01"
+        f["time"].make_scale("time")
+        values = np.add.outer(np.array(times, "f4"), np.arange(3, dtype="f4") / 8) + np.float32(seed)
+        v = f.create_dataset("v", data=values, chunks=chunks, compression="gzip")
+        w = f.create_dataset("w", data=values[:, 0] * 2)
+        v.dims[0].attach_scale(f["time"])
+        w.dims[0].attach_scale(f["time"])
+    return str(path)
+
+
+@pytest.mark.parametrize("chunks", [(1, 3), (2, 2)], ids=str)
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_times_among_others(tmp_path: Path, form: str, chunks: Any) -> None:
+    """A file whose times lie between those of the map: added once, then passed over, then replaced."""
+    target = tmp_path / f"map.{form}"
+    first = [spread(tmp_path / "a.h5", [0, 2, 4, 9], chunks=chunks), spread(tmp_path / "c.h5", [7, 8], chunks=chunks)]
+    ba.write(ba.combine(first, concat="time"), target)
+    between = spread(tmp_path / "b.h5", [1, 3, 5, 6], chunks=chunks)
+    assert ba.append(target, [between], concat="time").added == (between,)
+    assert values(target) == (list(range(10)), list(range(10)), [2 * n for n in range(10)])
+    assert ba.append(target, [between, *first], concat="time").skipped == (between, *first)
+    again = spread(tmp_path / "b2.h5", [1, 3, 5, 6], seed=100, chunks=(3, 1))
+    with pytest.raises(Conflict, match="duplicate"):
+        ba.append(target, [again], concat="time")
+    new = spread(tmp_path / "d.h5", [10, 11])
+    done = ba.append(target, [again, new], concat="time", replace=True)
+    assert (done.replaced, done.added) == ((again,), (new,))
+    expected = [n + 100 if n in (1, 3, 5, 6) else n for n in range(12)]
+    assert values(target) == (list(range(12)), expected, [2 * n for n in expected])
+
+
+def test_a_longer_version_of_a_file_replaces_it(tmp_path: Path, target: Path) -> None:
+    longer = make(tmp_path / "longer.h5", 8, 7, seed=100)
+    with pytest.raises(Conflict, match="overlap"):
+        ba.append(target, [longer], concat="time")
+    assert ba.append(target, [longer], concat="time", replace=True).replaced == (longer,)
+    expected = [*range(8), *range(108, 115)]
+    assert values(target) == (list(range(15)), expected, [2 * n for n in expected])
+
+
+def test_files_that_were_cut_are_passed_over(tmp_path: Path) -> None:
+    """The map has parts of the first file's chunks: it is the same file all the same."""
+    target = tmp_path / "map.json"
+    paths = [make(tmp_path / "a.h5", 0, chunks=(4, 3)), make(tmp_path / "b.h5", 4, chunks=(2, 2))]
+    ba.write(ba.combine(paths, concat="time"), target)
+    assert ba.append(target, paths, concat="time").skipped == tuple(paths)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_order_of_appending_is_combining(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    length, count = int(rng.integers(1, 5)), int(rng.integers(2, 6))
+    times = rng.permutation(count * length) if seed % 2 else np.arange(count * length)
+    own = [sorted(t.tolist()) for t in times.reshape(count, length)]
+    current: dict[int, tuple[str, int]] = {}
+
+    def new(k: int, version: int) -> str:
+        chunks = (int(rng.integers(1, length + 1)), int(rng.integers(1, 4)))
+        path = spread(tmp_path / f"{k}_{version}.h5", own[k], seed=100 * version, chunks=chunks)
+        current[k] = (path, version)
+        return path
+
+    order = rng.permutation(count).tolist()
+    target = tmp_path / ("map.json" if seed % 3 else "map.parquet")
+    ba.write(ba.combine([new(order[0], 0)], concat="time"), target, options=WriteOptions(record_size=3))
+    for k in order[1:]:
+        ba.append(target, [new(k, 0)], concat="time")
+        old = int(rng.choice(list(current)))
+        if rng.random() < 0.5:
+            path = new(old, current[old][1] + 1)
+            assert ba.append(target, [path], concat="time", replace=True).replaced == (path,)
+        else:
+            assert ba.append(target, [current[old][0]], concat="time").skipped == (current[old][0],)
+    version = {t: current[k][1] for k in current for t in own[k]}
+    expected = [t + 100 * version[t] for t in range(count * length)]
+    assert values(target) == (list(range(count * length)), expected, [2 * n for n in expected])

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from byteatlas.combine.columns import CONSTANT_BYTES
+from byteatlas.combine.cut import sliced
 from byteatlas.combine.inputs import find_variable, flatten
 from byteatlas.combine.model import CombineOptions, Input, ReadArray
 from byteatlas.combine.ops import select
 from byteatlas.combine.plan import Prepared, prepare
 from byteatlas.combine.values import read_all
 from byteatlas.errors import BadRequest, Conflict, NotFound
-from byteatlas.manifest.model import INLINE, VirtualArray, VirtualGroup
+from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import boundaries
+
+Run: TypeAlias = tuple[int, int]
+"""Positions ``start`` to ``stop`` (excluded) in the map."""
+Line: TypeAlias = NDArray[Any]
+"""Coordinate values, one-dimensional."""
+Bytes: TypeAlias = tuple[str, str | None, int, int] | bytes
+"""A range of a file (URL, stamp, offset, length), or bytes in the map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +66,46 @@ def append(
     if dim in options.coords:
         raise BadRequest("appending takes coordinate values from the files' variables")
     known = coordinate_of(existing, dim, read)
-    added, skipped, replaced = [], [], []
+    added: list[Input] = []
+    skipped: list[Input] = []
+    replaced: list[tuple[Run, Input]] = []
+    woven: list[Input] = []
     pieces = [("map", existing)]
     for item in inputs:
-        run = where_in(known, item, dim, existing, read)
-        if run is None:
-            added.append(item)
-        elif already_there(existing, item, dim, run):
+        runs = where_in(known, item, dim, existing, read)
+        if not runs:
+            (woven if replacing and shares(known, item, dim, existing, read) else added).append(item)
+        elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs):
             skipped.append(item)
-        elif replacing:
-            replaced.append((run, item))
-        else:
+        elif not replacing:
             detail = f"{item.name} covers {dim!r} values that the map has from other bytes; replace says to take it"
             raise Conflict([f"{detail} [duplicate]"])
-    report = Appended(tuple(i.name for i in added), tuple(i.name for i in skipped), tuple(i.name for _, i in replaced))
-    if not added and not replaced:
+        elif len(runs) == 1:
+            replaced.append((runs[0], item))
+        else:
+            woven.append(item)
+    news = [i.name for _, i in replaced] + [i.name for i in woven]
+    report = Appended(tuple(i.name for i in added), tuple(i.name for i in skipped), tuple(news))
+    if not (added or replaced or woven):
         return Addition(report, None)
-    if replaced:
-        pieces = spliced(existing, replaced, dim, len(known), read)
-    everything = [*pieces, *((i.name, i.group) for i in added)]
     # Attributes of the map stay: a new file's different history must not take them away.
     chosen = replace(options, order="coordinate", attributes="first")
-    prepared = prepare([g for _, g in everything], chosen, read=read, names=[n for n, _ in everything])
+    if replaced:
+        pieces = spliced(existing, replaced, dim, len(known), read)
+    if woven:  # their values are among others: what comes last counts
+        pieces += [(i.name, i.group) for i in woven]
+        prepared = prepare(
+            [g for _, g in pieces], replace(chosen, duplicates="last"), read=read, names=[n for n, _ in pieces]
+        )
+        if not added or prepared.conflicts:
+            return Addition(report, prepared)
+        pieces = [("map", prepared.result())]
+    pieces += [(i.name, i.group) for i in added]
+    prepared = prepare([g for _, g in pieces], chosen, read=read, names=[n for n, _ in pieces])
     return Addition(report, prepared)
 
 
-def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> Line:
     """The map's coordinate values. Raises `BadRequest` when it has none."""
     item = flatten([group], ["map"])[0]
     path = find_variable(dim, item)
@@ -89,60 +114,82 @@ def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> np.ndarray[
     return read_all([item.arrays[path]], read)[0]
 
 
-def where_in(
-    known: np.ndarray[tuple[int], np.dtype[np.generic]], item: Input, dim: str, existing: VirtualGroup, read: ReadArray
-) -> tuple[int, int] | None:
-    """The run of positions that hold exactly this input's coordinate values; None when they are not all there.
+def where_in(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> list[Run]:
+    """The runs of positions in the map that hold this input's coordinate values; none when they are not all there."""
+    values = own_values(item, dim, existing, read)
+    if values is None or not len(values) or not len(known):
+        return []
+    for at in np.flatnonzero(known == values[0]).tolist():
+        if np.array_equal(known[at : at + len(values)], values):
+            return [(at, at + len(values))]
+    order = np.argsort(known, kind="stable")
+    places = order[np.minimum(np.searchsorted(known, values, sorter=order), len(known) - 1)]
+    if not np.array_equal(known[places], values):
+        return []
+    starts = np.flatnonzero(np.append(True, np.diff(places) != 1))
+    stops = np.append(starts[1:], len(places))
+    return [(int(places[a]), int(places[b - 1]) + 1) for a, b in zip(starts, stops, strict=True)]
 
-    Values are compared in the units of the map; an input in other units is left to the combination to sort out.
+
+def shares(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
+    """Whether some of an input's coordinate values are in the map."""
+    values = own_values(item, dim, existing, read)
+    return values is not None and bool(np.isin(values, known).any())
+
+
+def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> Line | None:
+    """An input's coordinate values; None when it has none, or they are in other units than those of the map.
+
+    An input in other units is left to the combination to sort out.
     """
     path = find_variable(dim, item)
     if path is None:
         return None
-    array = item.arrays[path]
-    old = find(existing, path)
-    if old is not None and old.meta.attributes.get("units") != array.meta.attributes.get("units"):
+    array, old = item.arrays[path], find(existing, path)
+    same = ("units", "scale_factor", "add_offset")
+    if old is not None and any(old.meta.attributes.get(k) != array.meta.attributes.get(k) for k in same):
         return None
-    values = read_all([array], read)[0].reshape(-1)
-    if not len(values):
-        return None
-    found = np.flatnonzero(known == values[0])
-    for at in found.tolist():
-        if np.array_equal(known[at : at + len(values)], values):
-            return at, at + len(values)
-    return None
+    return read_all([array], read)[0].reshape(-1)
 
 
-def already_there(existing: VirtualGroup, item: Input, dim: str, run: tuple[int, int]) -> bool:
-    """Whether the map's chunks for these positions are this input's chunks."""
-    start, stop = run
+def already_there(existing: VirtualGroup, item: Input, dim: str, run: Run, whole: bool) -> bool:
+    """Whether the map's chunks for these positions are this input's chunks.
+
+    They are when they refer to the same bytes (in parts, perhaps, where the map had to cut chunks), or to nothing but
+    the same file, unchanged since. ``whole``: the run is all of the input.
+    """
     for path, array in item.arrays.items():
         names = array.meta.dimension_names
-        if names is None or not names or names[0] != dim:
+        if names is None or dim not in names:
             continue
         old = find(existing, path)
-        if old is None:
+        if old is None or (old.meta.dimension_names or ()).count(dim) != 1:
             return False
         if in_the_map(old):
             continue  # rewritten into the map: its values were compared, or follow from those
-        borders = boundaries(old.meta.shape[0], old.meta.grid, 0)
-        first, last = np.searchsorted(borders, (start, stop)).tolist()
-        if borders[first] != start or borders[last] != stop:
+        axis = (old.meta.dimension_names or ()).index(dim)
+        borders = boundaries(old.meta.shape[axis], old.meta.grid, axis)
+        first, last = np.searchsorted(borders, run).tolist()
+        if borders[first] != run[0] or borders[last] != run[1]:
             return False
-        layer = int(np.prod(old.manifest.grid_shape[1:], dtype=np.int64))
-        there = old.manifest.rows(np.arange(first * layer, last * layer, dtype=np.int64))
-        here = array.manifest.load()
-        if len(there.source) != len(here.source) or bool(((there.source >= 0) != (here.source >= 0)).any()):
-            return False
-        stored = here.source >= 0
-        urls, own = old.manifest.sources, here.sources
-        pairs = set(zip(there.source[stored].tolist(), here.source[stored].tolist(), strict=True))
-        same = all(urls[a].url == own[b].url and urls[a].stamp == own[b].stamp for a, b in pairs)
-        if not same or bool((there.offset != here.offset)[stored].any()):
-            return False
-        if bool((there.length != here.length)[stored].any()):
+        there, here = (bytes_of(m.load()) for m in (sliced(old.manifest, axis, first, last), array.manifest))
+        if not (there == here if whole else there <= here) and not same_files(there, here):
             return False
     return True
+
+
+def bytes_of(m: ChunkManifest) -> set[Bytes]:
+    """What a manifest refers to: ranges of files, and the bytes that are in it (but what stands for missing chunks)."""
+    stored = m.source >= 0
+    ranges = zip(m.source[stored].tolist(), m.offset[stored].tolist(), m.length[stored].tolist(), strict=True)
+    found: set[Bytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
+    return (found | set(m.inlined.values())) - {CONSTANT_BYTES}
+
+
+def same_files(there: set[Bytes], here: set[Bytes]) -> bool:
+    """Whether all are ranges of the same files, of which is known that they did not change."""
+    files, own = ({b[:2] if isinstance(b, tuple) else None for b in side} for side in (there, here))
+    return bool(files) and files <= own and all(f is not None and f[1] is not None for f in files)
 
 
 def in_the_map(array: VirtualArray) -> bool:
@@ -162,7 +209,7 @@ def find(group: VirtualGroup, path: str) -> VirtualArray | None:
 
 def spliced(
     existing: VirtualGroup,
-    replaced: Sequence[tuple[tuple[int, int], Input]],
+    replaced: Sequence[tuple[Run, Input]],
     dim: str,
     length: int,
     read: ReadArray,

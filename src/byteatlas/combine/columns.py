@@ -245,7 +245,7 @@ def batches(starts: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def plain_encoding(manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> NDArray[np.uint8] | None:
     """The concatenated encoding column, unchanged; None when no manifest has one."""
-    if list(map(ENCODING, manifests)).count(None) == len(manifests):
+    if set(map(type, map(ENCODING, manifests))) <= {type(None)}:
         return None
     column = np.zeros(starts[-1], np.uint8)
     for m, start in zip(manifests, starts, strict=False):

@@ -135,12 +135,12 @@ def cropped(e: Encoding, axis: int, origin: int, whole: Shape) -> Encoding:
 
 def reclassified(classes: Sequence[Class], by_input: dict[int, VirtualArray]) -> list[Class]:
     """Classes by the arrays that were cut: each grid and encoding is one of its own."""
-    found: dict[tuple[int, object, object], tuple[ArrayMeta, list[int]]] = {}
+    found: dict[tuple[int, object, str], tuple[ArrayMeta, list[int]]] = {}
     for number, cls in enumerate(classes):
         for i in cls.members:
             if i in by_input:
                 meta = by_input[i].meta
                 grid = meta.grid if isinstance(meta.grid, RectilinearGrid) else None
-                chunk_shapes = tuple(e.chunk_shape for e in meta.encodings)
-                found.setdefault((number, grid, chunk_shapes), (meta, []))[1].append(i)
+                # Parts use different ones of their class's encodings, in which only codecs may differ.
+                found.setdefault((number, grid, repr(meta.encodings)), (meta, []))[1].append(i)
     return [Class(meta, tuple(members)) for meta, members in found.values()]
