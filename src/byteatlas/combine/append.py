@@ -57,7 +57,8 @@ def append(
     """Add groups to a combined one along a single dimension.
 
     A group whose coordinate values are all there, with the same references, is passed over. With other references it
-    is a `Conflict`, or takes their place when ``replacing``; that needs chunk borders where it begins and ends.
+    is a `Conflict`, or takes their place when ``replacing``; where it begins or ends inside of a chunk of the map, that
+    chunk is read in part.
     """
     if len(options.concat) != 1:
         raise BadRequest("appending needs exactly one dimension")
@@ -91,7 +92,7 @@ def append(
     # Attributes of the map stay: a new file's different history must not take them away.
     chosen = replace(options, order="coordinate", attributes="first")
     if replaced:
-        pieces = spliced(existing, replaced, dim, len(known), read)
+        pieces = spliced(existing, replaced, dim, len(known))
     if woven:  # their values are among others: what comes last counts
         pieces += [(i.name, i.group) for i in woven]
         prepared = prepare(
@@ -212,7 +213,6 @@ def spliced(
     replaced: Sequence[tuple[Run, Input]],
     dim: str,
     length: int,
-    read: ReadArray,
 ) -> list[tuple[str, VirtualGroup]]:
     """The map cut around what is replaced, and the new pieces."""
     pieces: list[tuple[str, VirtualGroup]] = []
@@ -221,9 +221,9 @@ def spliced(
         if start < at:
             raise Conflict([f"{item.name} and another file replace the same {dim!r} values [duplicate]"])
         if start > at:
-            pieces.append((f"map {at}:{start}", select(existing, dim, at, start, read=read)))
+            pieces.append((f"map {at}:{start}", select(existing, dim, at, start, cut=True)))
         pieces.append((item.name, item.group))
         at = stop
     if at < length:
-        pieces.append((f"map {at}:{length}", select(existing, dim, at, length, read=read)))
+        pieces.append((f"map {at}:{length}", select(existing, dim, at, length, cut=True)))
     return pieces
