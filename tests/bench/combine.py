@@ -40,20 +40,21 @@ def url(i: int) -> str:
 
 
 def ours(i: int) -> VirtualGroup:
-    """One file's virtual group, nothing shared with other files."""
+    """One file's virtual group, nothing shared with other files (inside a file, equal chains of codecs are shared)."""
+    chain = (
+        CodecSpec("bytes", {"endian": "little"}),
+        CodecSpec("numcodecs.shuffle", {"elementsize": 4}),
+        CodecSpec("numcodecs.zlib", {"level": 4}),
+    )
+    encodings = (Encoding(chain),)
     source = SourceInfo(url(i), 1_000_000, f"stamp {i}")
     arrays = {}
     for k in range(VARIABLES):
-        chain = (
-            CodecSpec("bytes", {"endian": "little"}),
-            CodecSpec("numcodecs.shuffle", {"elementsize": 4}),
-            CodecSpec("numcodecs.zlib", {"level": 4}),
-        )
         meta = ArrayMeta(
             (STEPS, 180, 360),
             from_numpy(np.dtype("f4")),
             RegularGrid((1, 180, 360)),
-            (Encoding(chain),),
+            encodings,
             np.float32(0),
             ("time", "lat", "lon"),
             {"units": "K", "long_name": f"variable {k}", "standard_name": "air_temperature"},

@@ -13,7 +13,7 @@ from byteatlas.types import JSON
 from byteatlas_scanners.hdf5 import datatype, fillvalue
 from byteatlas_scanners.hdf5.dataset import Description, encodings
 from byteatlas_scanners.hdf5.dims import Names
-from byteatlas_scanners.hdf5.layout import Virtual
+from byteatlas_scanners.hdf5.layout import Chunked, Virtual
 from byteatlas_scanners.hdf5.library import Library
 from byteatlas_scanners.hdf5.links import Hard, Link
 from byteatlas_scanners.hdf5.stored import Stored
@@ -52,6 +52,7 @@ class Builder:
     repeated: int = 0
     stored: dict[int, Stored] = field(default_factory=dict)
     fills: dict[tuple[int, int], object] = field(default_factory=dict)
+    chains: dict[tuple[object, ...], tuple[Description, tuple[Encoding, ...]]] = field(default_factory=dict)
 
     def build(self, file: File, address: int) -> VirtualGroup:
         """The group at an address and everything below it."""
@@ -157,7 +158,7 @@ class Builder:
             shape + inner,
             stored.data_type,
             RegularGrid(pieces.chunk + inner) if pieces.grid is None else _with_inner(pieces.grid, inner),
-            encodings(what, stored, pieces.masks),
+            self._encodings(what, stored, pieces.masks),
             self._fill(what),
             facts.names.of(node, inner),
             facts.attributes.get(node.address, {}),
@@ -166,6 +167,14 @@ class Builder:
         if inner:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
+
+    def _encodings(self, what: Description, stored: Stored, masks: tuple[int, ...]) -> tuple[Encoding, ...]:
+        """How chunks are stored; a file's variables mostly have that in common, and share one object then."""
+        chunk = what.layout.chunk if isinstance(what.layout, Chunked) else ()
+        key = (id(what.type), id(what.pipeline), chunk, masks)
+        if key not in self.chains:  # the description is kept as well: what the key names must not go away
+            self.chains[key] = what, encodings(what, stored, masks)
+        return self.chains[key][1]
 
     def _fill(self, what: Description) -> object:
         """What a missing chunk reads as; types and fill values repeat, and are shared objects when they do."""

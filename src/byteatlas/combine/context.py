@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from byteatlas.combine.coords import Coordinate, coordinate
 from byteatlas.combine.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
 from byteatlas.combine.order import Arranged, arrange, files_of
+from byteatlas.combine.same import Chains
 from byteatlas.combine.times import TimeUnits
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
@@ -46,6 +47,7 @@ class Context:
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
+        chains: what is known of the encodings of the variable that was looked at last.
         woven: inputs were cut, because their coordinates interleave or overlap: there may be many of one file.
     """
 
@@ -58,6 +60,7 @@ class Context:
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
     woven: bool = False
+    chains: Chains = field(default_factory=Chains)
 
 
 def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> tuple[Context, list[Finding]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from typing import Any
@@ -50,14 +50,30 @@ SHAPE, GRID, CHUNKS, DIMS, ATTRIBUTES, FILL, TYPE, NUMPY, NAME, CONFIGURATION, E
         "configuration", "encodings", "codecs",
     ),
 )  # fmt: skip
-EXTRAS = attrgetter("chunk_shape", "data_type", "cast")
+EXTRAS, PLAIN = attrgetter("chunk_shape", "data_type", "cast"), (None, None, ())
 
 
-def classify(metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: frozenset[int]) -> list[Class]:
+@dataclass(slots=True)
+class Chains:
+    """The encodings of a variable in all files, when they are all equal.
+
+    Variables of one file often have one object for all: what was compared for the last one need not be again.
+    """
+
+    equal: list[tuple[Encoding, ...]] = field(default_factory=list)
+
+    def known(self, encodings: list[tuple[Encoding, ...]]) -> bool:
+        """Whether these are the very objects that were found equal."""
+        return len(encodings) == len(self.equal) and all(map(is_, encodings, self.equal))
+
+
+def classify(
+    metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: frozenset[int], chains: Chains | None = None
+) -> list[Class]:
     """Group inputs by metadata, in order of first appearance; lengths along ``free_axes`` do not count."""
     first = metas[0]
-    # Files that were scanned together share what they have in common: nothing has to be compared then.
-    if all(map(is_, metas, repeat(first))) or plainly_equal(first, metas):
+    # Files that were loaded together share what they have in common: nothing has to be compared then.
+    if all(map(is_, metas, repeat(first))) or plainly_equal(first, metas, chains or Chains()):
         return [Class(first, tuple(inputs), even=True)]
     found: list[tuple[ArrayMeta, list[int]]] = [(first, [])]
     last, members = found[0]
@@ -72,7 +88,7 @@ def classify(metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: froze
     return [Class(meta, tuple(members)) for meta, members in found]
 
 
-def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
+def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], chains: Chains) -> bool:
     """Whether all are equal in the simplest way; False when that needs a closer look.
 
     This runs for every variable of every file: facts are taken and counted by C code, fact by fact.
@@ -82,47 +98,53 @@ def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
     one = first.encodings[0]
     if one.chunk_shape is not None or one.data_type is not None or one.cast:
         return False
-    simple = first.data_type.numpy.kind in "biufc"
-    return all(batch_equal(first, metas[i : i + BATCH], simple) for i in range(0, len(metas), BATCH))
+    parts = [metas[i : i + BATCH] for i in range(0, len(metas), BATCH)]
+    if not all(facts_equal(first, part) for part in parts):
+        return False
+    encodings = list(map(ENCODINGS, metas))
+    if not chains.known(encodings):
+        if not all(chains_equal(one, encodings[i : i + BATCH]) for i in range(0, len(metas), BATCH)):
+            return False
+        chains.equal = encodings
+    return True
 
 
-def batch_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], simple: bool) -> bool:
-    """`plainly_equal` for a few descriptions. ``simple``: the name and NumPy type say all of the data type."""
-    n = len(metas)
-
-    def same(fact: Callable[[Any], Any], things: Iterable[Any], wanted: object) -> bool:
-        return list(map(fact, things)).count(wanted) == n
-
+def facts_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
+    """Whether a few descriptions say the same of everything but encodings."""
+    n, kind = len(metas), first.data_type
     grids, types = list(map(GRID, metas)), list(map(TYPE, metas))
-    encodings = list(chain.from_iterable(map(ENCODINGS, metas)))
-    if not (
-        len(encodings) == n
-        and same(SHAPE, metas, first.shape)
-        and same(DIMS, metas, first.dimension_names)
-        and same(ATTRIBUTES, metas, first.attributes)
+    return (
+        list(map(SHAPE, metas)).count(first.shape) == n
+        and list(map(DIMS, metas)).count(first.dimension_names) == n
+        and list(map(ATTRIBUTES, metas)).count(first.attributes) == n
         and same_fills(first.fill_value, list(map(FILL, metas)))
-        and same(type, grids, RegularGrid)
-        and same(CHUNKS, grids, getattr(first.grid, "chunk_shape", None))
+        and list(map(type, grids)).count(RegularGrid) == n
+        and list(map(CHUNKS, grids)).count(getattr(first.grid, "chunk_shape", None)) == n
         and (
-            (len(set(map(id, types))) == 1 and types[0] is first.data_type)
+            all(map(is_, types, repeat(kind)))
             or (
-                same(NUMPY, types, first.data_type.numpy)
-                and same(NAME, types, first.data_type.name)
-                and (simple or same(CONFIGURATION, types, first.data_type.configuration))
+                list(map(NUMPY, types)).count(kind.numpy) == n
+                and list(map(NAME, types)).count(kind.name) == n
+                # Of plain numbers, the name and the NumPy type say all.
+                and (kind.numpy.kind in "biufc" or list(map(CONFIGURATION, types)).count(kind.configuration) == n)
             )
         )
-        and same(EXTRAS, encodings, (None, None, ()))
-    ):
+    )
+
+
+def chains_equal(one: Encoding, encodings: Sequence[tuple[Encoding, ...]]) -> bool:
+    """Whether a few descriptions have one encoding each, which is a chain of codecs and nothing else: this one."""
+    n, width = len(encodings), len(one.codecs)
+    flat = list(chain.from_iterable(encodings))
+    if len(flat) != n or list(map(len, encodings)).count(1) != n or list(map(EXTRAS, flat)).count(PLAIN) != n:
         return False
-    chains = list(map(CODECS, encodings))
-    wanted = first.encodings[0].codecs
-    if not same(len, chains, len(wanted)):
+    codecs = list(map(CODECS, flat))
+    if list(map(len, codecs)).count(width) != n:
         return False
-    specs = list(chain.from_iterable(chains))
-    step = len(wanted)
-    return all(
-        same(NAME, specs[j::step], codec.name) and same(CONFIGURATION, specs[j::step], codec.configuration)
-        for j, codec in enumerate(wanted)
+    specs = list(chain.from_iterable(codecs))
+    return (
+        list(map(NAME, specs)) == list(map(NAME, one.codecs)) * n
+        and list(map(CONFIGURATION, specs)) == list(map(CONFIGURATION, one.codecs)) * n
     )
 
 

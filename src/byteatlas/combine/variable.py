@@ -48,7 +48,7 @@ def treat(path: str, context: Context) -> Outcome:
         detail = f"dimension {twice[0]!r} is there twice: {first.dimension_names}"
         return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
-    classes = classify(list(map(META, arrays)), have, frozenset(axes))
+    classes = classify(list(map(META, arrays)), have, frozenset(axes), context.chains)
     if path in context.bounds or time_units_differ(classes):
         return rewritten(path, have, arrays, axes, classes, context)
     lifted = [d for d in context.dims if d.new and stacks(path, first, context)]
