@@ -1,0 +1,89 @@
+"""Which descriptions are alike: the fast way says what comparing one by one says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from byteatlas.combine.same import BATCH, Chains, alike, classify
+from byteatlas.meta.dtypes import from_numpy
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+
+NONE: frozenset[int] = frozenset()
+NAN = np.float32("nan")
+
+
+def chain(level: int = 4, kind: str = "zlib") -> tuple[Encoding, ...]:
+    return (Encoding((CodecSpec("bytes", {"endian": "little"}), CodecSpec(f"numcodecs.{kind}", {"level": level}))),)
+
+
+def described(encodings: tuple[Encoding, ...], fill: object = NAN) -> ArrayMeta:
+    return ArrayMeta(
+        (4, 6), from_numpy(np.dtype("f4")), RegularGrid((2, 6)), encodings, fill, ("t", "x"), {"units": "K"}
+    )
+
+
+OTHERS = {
+    "shape": lambda m: replace(m, shape=(6, 6)),
+    "grid": lambda m: replace(m, grid=RegularGrid((4, 6))),
+    "uneven": lambda m: replace(m, grid=RectilinearGrid(((2, 2), (6,)))),
+    "dims": lambda m: replace(m, dimension_names=("t", "y")),
+    "attributes": lambda m: replace(m, attributes={"units": "degC"}),
+    "fill": lambda m: replace(m, fill_value=np.float32(0)),
+    "no fill": lambda m: replace(m, fill_value=None),
+    "type": lambda m: replace(m, data_type=from_numpy(np.dtype("f8"))),
+    "codec": lambda m: replace(m, encodings=chain(kind="bz2")),
+    "endian": lambda m: replace(m, encodings=(Encoding((CodecSpec("bytes", {"endian": "big"}), *m.codecs[1:])),)),
+    "more codecs": lambda m: replace(m, encodings=(Encoding((*m.codecs, *m.codecs[1:])),)),
+    "fewer codecs": lambda m: replace(m, encodings=(Encoding(m.codecs[:1]),)),
+    "chunk": lambda m: replace(m, encodings=(replace(m.encodings[0], chunk_shape=(2, 8)),)),
+    "stored as": lambda m: replace(m, encodings=(replace(m.encodings[0], data_type=from_numpy(np.dtype("i2"))),)),
+    "cast": lambda m: replace(m, encodings=(replace(m.encodings[0], cast=(CodecSpec("scale_offset"),)),)),
+    "two": lambda m: replace(m, encodings=m.encodings * 2),
+}
+
+
+@pytest.mark.parametrize(("name", "at"), list(product(OTHERS, (0, 1, BATCH, 2 * BATCH))))
+def test_one_that_differs_is_found(name: str, at: int) -> None:
+    metas = [described(chain()) for _ in range(2 * BATCH + 1)]
+    metas[at] = OTHERS[name](metas[at])
+    found = classify(metas, range(len(metas)), NONE, Chains())
+    assert [alike(m, metas[0], NONE) for m in metas].count(False) in (1, len(metas) - 1)
+    assert sorted(len(c.members) for c in found) == [1, len(metas) - 1]
+    assert sorted(i for c in found for i in c.members) == list(range(len(metas)))
+    assert (at,) in [c.members for c in found]
+    assert not any(c.even for c in found)
+
+
+def test_settings_that_decoders_ignore_make_no_difference() -> None:
+    metas = [described(chain(level)) for level in (1, 4, 4, 9)]
+    (one,) = classify(metas, range(4), NONE, Chains())
+    assert one.members == (0, 1, 2, 3)
+
+
+def test_chains_of_the_variable_before_vouch_for_the_same_objects_only() -> None:
+    files, chains = [chain() for _ in range(5)], Chains()
+    assert len(classify([described(c) for c in files], range(5), NONE, chains)) == 1
+    assert chains.known(files)
+    assert len(classify([described(c, np.float32(1)) for c in files], range(5), NONE, chains)) == 1
+    files[3] = chain(kind="bz2")
+    found = classify([described(c) for c in files], range(5), NONE, chains)
+    assert [c.members for c in found] == [(0, 1, 2, 4), (3,)]
+    assert not chains.known(files)
+    assert len(classify([described(c) for c in files[:3]], range(3), NONE, chains)) == 1
+
+
+def test_shared_descriptions_are_grouped_without_comparing() -> None:
+    a, b = described(chain()), described(chain(), np.float32(0))
+    assert classify([a] * 4, [2, 3, 5, 7], NONE)[0].members == (2, 3, 5, 7)
+    assert [c.members for c in classify([a, b, a, b, b], range(5), NONE)] == [(0, 2), (1, 3, 4)]
+
+
+def test_lengths_along_free_axes_do_not_count() -> None:
+    metas = [described(chain()), replace(described(chain()), shape=(3, 6)), described(chain())]
+    (one,) = classify(metas, range(3), frozenset({0}))
+    assert not one.even
+    assert len(classify(metas, range(3), frozenset({1}))) == 2
