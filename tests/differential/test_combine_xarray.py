@@ -252,3 +252,12 @@ def test_one_plain_map_when_nothing_differs(tmp_path: Path) -> None:
         pass
     plan = ba.plan_combine(paths, concat="time")
     assert {v.path: v.plain for v in plan.variables if v.path == "packed"} == {"packed": True}
+
+
+def test_zero_is_a_time_for_other_readers_too(tmp_path: Path) -> None:
+    """xarray takes the fill value of a Zarr v2 array for "no data": combined coordinates have none."""
+    pytest.importorskip("kerchunk")
+    paths = [write(tmp_path / "a.nc", [0, 1]), write(tmp_path / "b.nc", [2, 3])]
+    ba.write(ba.combine(paths, concat="time"), tmp_path / "m.json")
+    theirs = xr.open_dataset(str(tmp_path / "m.json"), engine="kerchunk")
+    assert theirs["time"].values.astype("datetime64[D]").astype(str).tolist() == [f"2001-01-0{d}" for d in range(1, 5)]

@@ -191,3 +191,21 @@ def test_any_order_of_appending_is_combining(tmp_path: Path, seed: int) -> None:
     version = {t: current[k][1] for k in current for t in own[k]}
     expected = [t + 100 * version[t] for t in range(count * length)]
     assert values(target) == (list(range(count * length)), expected, [2 * n for n in expected])
+
+
+def test_chunks_of_a_map_keep_their_codecs(tmp_path: Path) -> None:
+    """The map has chunks of several encodings; a new file makes it cut them along x."""
+    paths = []
+    for k, (times, chunks, codec) in enumerate(
+        (([0, 3], (2, 2), "gzip"), ([1, 5], (1, 2), None), ([2, 4], (1, 1), None))
+    ):
+        with h5py.File(tmp_path / f"{k}.h5", "w") as f:
+            f["time"] = np.array(times)
+            f["time"].make_scale("time")
+            data = np.add.outer(times, np.arange(3) / 8)
+            f.create_dataset("v", data=data, chunks=chunks, compression=codec).dims[0].attach_scale(f["time"])
+        paths.append(str(tmp_path / f"{k}.h5"))
+    ba.write(ba.combine(paths[:2], concat="time"), tmp_path / "map.json")
+    both = ba.combine([str(tmp_path / "map.json"), paths[2]], concat="time")
+    root: Any = ba.open(both)
+    np.testing.assert_array_equal(root["v"][...], np.add.outer(np.arange(6), np.arange(3) / 8))
