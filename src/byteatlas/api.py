@@ -39,7 +39,8 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.ops_inline import aside
-from byteatlas.manifest.options import Format, WriteOptions
+from byteatlas.manifest.options import AbsentParts, Format, WriteOptions
+from byteatlas.manifest.options import ReadOptions as MapOptions
 from byteatlas.manifest.references import absolute, is_parquet_map, read_references, write_references
 from byteatlas.meta.zom import Model
 from byteatlas.scan.contract import Scanner, ScanOptions
@@ -114,8 +115,13 @@ def load(
     *,
     storage_options: Mapping[str, JSON] | None = None,
     options: ScanOptions | None = None,
+    absent_parts: AbsentParts = "raise",
 ) -> VirtualNode:
     """A reference map or an archive as virtual arrays: where the bytes lie, not their values.
+
+    Args:
+        absent_parts: what part files of a Parquet map mean that are not there: an error, since they may be lost, or
+            (``"missing"``) chunks that were never written, which some writers leave out so.
 
     Raises `BadRequest` for a native Zarr store, which has nothing virtual.
     """
@@ -124,7 +130,7 @@ def load(
     url = os.fspath(target)
     match kind_of(url, storage_options):
         case "json" | "parquet":
-            return read_references(url, storage_options=storage_options)
+            return read_references(url, storage_options=storage_options, options=MapOptions(absent_parts=absent_parts))
         case "archive":
             return scan(url, on_refusal="warn", storage_options=storage_options, options=options)
         case "zarr":
@@ -155,6 +161,7 @@ def open(
     storage_options: Mapping[str, JSON] | None = None,
     policy: Policy | None = None,
     options: ReadOptions = DEFAULT,
+    absent_parts: AbsentParts = "raise",
 ) -> Node:
     """Open a reference map, a Zarr store, virtual arrays or an archive file for reading.
 
@@ -163,6 +170,7 @@ def open(
             or a store (`byteatlas.store`).
         path: open this member instead of the root.
         policy: which files the references may lead to; by default a map from the network leads to no local file.
+        absent_parts: see `load`.
 
     Returns: a `Group` or an `Array`.
     """
@@ -175,7 +183,8 @@ def open(
         return open_store(_root_of(url), path, storage_options=storage_options, options=options)
     policy = policy or Policy(local=local_path(url) is not None)
     pool = SourcePool(storage_options, policy)
-    return open_node(load(url, storage_options=storage_options), pool, path=path, options=options)
+    node = load(url, storage_options=storage_options, absent_parts=absent_parts)
+    return open_node(node, pool, path=path, options=options)
 
 
 def copy(

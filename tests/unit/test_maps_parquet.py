@@ -6,12 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.maps import array, references
 
+from byteatlas import api
+from byteatlas.cli.app import run
+from byteatlas.errors import FetchFailed
 from byteatlas.manifest.model import Inline, Remote, VirtualGroup
+from byteatlas.manifest.options import WriteOptions
 from byteatlas.manifest.references import read_references, write_references
 from byteatlas.types import ByteRange
 
@@ -163,3 +168,30 @@ def test_reading_and_writing_imports_no_pandas(tmp_path: Path) -> None:
         "assert not {'pandas', 'zarr', 'xarray', 'jinja2', 'pyarrow.dataset'} & set(sys.modules), sys.modules.keys()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_parts_that_are_not_there_can_be_read_as_missing_chunks(tmp_path: Path) -> None:
+    data = tmp_path / "a.bin"
+    data.write_bytes(np.arange(6, dtype="<i4").tobytes())
+    refs = {
+        ".zgroup": '{"zarr_format": 2}',
+        "x/.zarray": '{"zarr_format": 2, "shape": [6], "chunks": [1], "dtype": "<i4", "compressor": null, '
+        '"filters": null, "fill_value": -1, "order": "C"}',
+        "x/.zattrs": "{}",
+        **{f"x/{i}": [str(data), 4 * i, 4] for i in (0, 1, 4, 5)},
+    }
+    node = read_references(refs)
+    write_references(node, tmp_path / "m.parquet", options=WriteOptions(record_size=2))
+    (tmp_path / "m.parquet" / "x" / "refs.1.parq").unlink()
+    root: Any = api.open(tmp_path / "m.parquet")
+    with pytest.raises(FetchFailed, match="absent_parts"):
+        root["x"][...]
+    lenient: Any = api.open(tmp_path / "m.parquet", absent_parts="missing")
+    assert lenient["x"][...].tolist() == [0, 1, -1, -1, 4, 5]
+    arguments = [str(tmp_path / "m.parquet"), str(tmp_path / "whole.parquet"), "--absent-parts", "missing"]
+    assert run(["convert", *arguments]) == 0
+    whole: Any = api.open(tmp_path / "whole.parquet")
+    assert whole["x"][...].tolist() == [0, 1, -1, -1, 4, 5]
+    assert run(["copy", arguments[0], str(tmp_path / "s.zarr"), "--absent-parts", "missing"]) == 0
+    stored: Any = api.open(tmp_path / "s.zarr")
+    assert stored["x"][...].tolist() == [0, 1, -1, -1, 4, 5]

@@ -38,6 +38,17 @@ def storage_option(command: F) -> F:
     )(command)
 
 
+def absent_parts_option(command: F) -> F:
+    """``--absent-parts``: what part files of a Parquet map mean that are not there."""
+    return click.option(
+        "--absent-parts",
+        type=click.Choice(["raise", "missing"]),
+        default="raise",
+        show_default=True,
+        help="Part files of a Parquet map that are not there: an error, or chunks that were never written.",
+    )(command)
+
+
 def _storage_options(ctx: click.Context, param: click.Parameter, value: str | None) -> Mapping[str, JSON] | None:
     if value is None:
         return None

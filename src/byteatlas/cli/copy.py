@@ -6,7 +6,16 @@ from collections.abc import Mapping
 
 import click
 
-from byteatlas.cli.common import count_text, json_option, print_json, progress, size_text, storage_option
+from byteatlas.cli.common import (
+    absent_parts_option,
+    count_text,
+    json_option,
+    print_json,
+    progress,
+    size_text,
+    storage_option,
+)
+from byteatlas.manifest.options import AbsentParts
 from byteatlas.types import JSON, Shape
 
 
@@ -30,6 +39,7 @@ from byteatlas.types import JSON, Shape
     help="Decoded data held at a time.",
 )
 @click.option("--no-resume", is_flag=True, help="Refuse a store that holds an unfinished copy.")
+@absent_parts_option
 @storage_option
 @json_option
 def copy(
@@ -41,6 +51,7 @@ def copy(
     shards: tuple[str, ...],
     memory: int,
     no_resume: bool,
+    absent_parts: AbsentParts,
     storage_options: Mapping[str, JSON] | None,
     as_json: bool,
 ) -> None:
@@ -60,7 +71,7 @@ def copy(
     from byteatlas.array import Array
     from byteatlas.array.copy import CopyOptions
 
-    node = api.open(source, path=path, storage_options=storage_options)
+    node = api.open(source, path=path, storage_options=storage_options, absent_parts=absent_parts)
     arrays = [node] if isinstance(node, Array) else [n for _, n in node.walk() if isinstance(n, Array)]
     options = CopyOptions(
         zarr_format=3 if zarr_format == "3" else 2,

@@ -12,7 +12,7 @@ import click
 from byteatlas.cli import common
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.options import Format, WriteOptions
+from byteatlas.manifest.options import AbsentParts, Format, WriteOptions
 from byteatlas.types import JSON
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,10 +38,10 @@ def _write(node: VirtualNode, out: str, choices: Mapping[str, Any], storage: Map
     write_references(node, out, choices.get("form"), options=WriteOptions(**more), storage_options=storage)
 
 
-def _load(url: str, storage: Mapping[str, JSON] | None) -> VirtualNode:
+def _load(url: str, storage: Mapping[str, JSON] | None, absent_parts: AbsentParts = "raise") -> VirtualNode:
     from byteatlas import api
 
-    return api.load(url, storage_options=storage)
+    return api.load(url, storage_options=storage, absent_parts=absent_parts)
 
 
 def _group(url: str, storage: Mapping[str, JSON] | None) -> VirtualGroup:
@@ -62,17 +62,26 @@ def _said(as_json: bool, out: str, **facts: JSON) -> None:
 @click.argument("source", metavar="X")
 @click.argument("out", metavar="Y")
 @output_options
+@common.absent_parts_option
 @common.json_option
 @common.storage_option
-def convert(source: str, out: str, as_json: bool, storage_options: Mapping[str, JSON] | None, **choices: Any) -> None:
+def convert(
+    source: str,
+    out: str,
+    absent_parts: AbsentParts,
+    as_json: bool,
+    storage_options: Mapping[str, JSON] | None,
+    **choices: Any,
+) -> None:
     """Change the form of a map: JSON (version 0 or 1, compressed or not) and Parquet.
 
     \b
     Examples:
       byteatlas convert all.json all.parquet
       byteatlas convert all.parquet all.json.zst --templates
+      byteatlas convert by-kerchunk.parquet whole.parquet --absent-parts missing
     """
-    _write(_load(source, storage_options), out, choices, storage_options)
+    _write(_load(source, storage_options, absent_parts), out, choices, storage_options)
     _said(as_json, out)
 
 

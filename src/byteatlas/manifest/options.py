@@ -12,6 +12,7 @@ from byteatlas.io.local import local_path
 from byteatlas.io.policy import join
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
+AbsentParts: TypeAlias = Literal["raise", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class ReadOptions:
     rename: Callable[[str], str] | None = None
     most_generated: int = 5_000_000
     parts: int = 16
-    absent_parts: Literal["raise", "missing"] = "raise"
+    absent_parts: AbsentParts = "raise"
 
     def absolute(self, url: str, where: str) -> str:
         """A source URL as it is meant."""
