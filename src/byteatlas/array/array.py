@@ -210,12 +210,12 @@ class Array:
         at, shape = sel.coordinates(selection, self.shape)
         result = self._result(shape, out)
         if result.size:
-            plan = plan_points(at, self.shape, self._grid)
+            plan, options = plan_points(at, self.shape, self._grid), self._how(out)
             if result.flags.c_contiguous:
-                read_points(plan, result.reshape(-1), self._context, self._options)
+                read_points(plan, result.reshape(-1), self._context, options)
             else:
                 flat = np.empty(result.size, self.dtype)
-                read_points(plan, flat, self._context, self._options)
+                read_points(plan, flat, self._context, options)
                 result[...] = flat.reshape(shape)
         return result
 
@@ -229,8 +229,11 @@ class Array:
         if not result.size:  # an axis of no length beside one of 2**60: nothing to plan
             return result
         plan = plan_orthogonal(selection, self.shape, self._grid)
-        read_plan(plan, _undropped(plan, result), self._context, self._options)
+        read_plan(plan, _undropped(plan, result), self._context, self._how(out))
         return result
+
+    def _how(self, out: NDArray[Any] | None) -> ReadOptions:
+        return self._options.without_bound() if out is None else self._options
 
     def _result(self, shape: Shape, out: NDArray[Any] | None) -> NDArray[Any]:
         match self._fault:

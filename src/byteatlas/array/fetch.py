@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.options import ReadOptions
-from byteatlas.array.pool import Scratch, run_tasks, slots
+from byteatlas.array.pool import Budget, Decoders, Scratch, run_tasks
 from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
@@ -210,7 +210,7 @@ def _blocks_of(wanted: Wanted, items: Ints, gap: int, block: int, most_items: in
 def _fetch_local(
     wanted: Wanted, ranged: Ints, whole: Ints, sources: Sources, sink: Sink, options: ReadOptions, item_bytes: int
 ) -> None:
-    workers = options.workers()
+    workers = options.decoders(item_bytes)
     # Small enough for the caches, and for every thread to get its share.
     size = int(wanted.length[ranged].sum()) if len(ranged) else 0
     block = max(min(options.local_block, size // (2 * workers)), 64 << 10)
@@ -287,12 +287,17 @@ def _fetch_remote(
     groups = _groups(whole, sources.at_once)
     total = blocks.total + len(groups)
     largest = int(blocks.length.max()) if blocks.total else 1 << 20
-    threads = max(2, min(options.concurrency, options.in_flight // max(largest, 1)))
-    decoding = slots(options.workers())
+    threads = max(2, min(options.concurrency, options.fetched() // max(largest, 1)))
+    decoding = Decoders(options.decoders(item_bytes), options.result_limit())
+    budget = Budget(options.fetched(), max(item_bytes, 1) * sources.at_once)
 
-    def task(number: int, scratch: Scratch) -> None:
+    def task(number: int, _: Scratch) -> None:
         if number >= blocks.total:
-            _deliver_whole(wanted, groups[number - blocks.total], sources, sink, scratch)
+            chosen = groups[number - blocks.total]
+            with budget.fetched() as known:
+                found = sources.whole(wanted.source[chosen])
+                known(sum(len(memoryview(data)) for data in found if data is not None))
+                decoding.run(lambda scratch: _deliver(chosen, found, sink, scratch))
             return
         items, where = _request(blocks, number)
         source = sources.open(int(blocks.source[number]))
@@ -301,16 +306,17 @@ def _fetch_remote(
         except FetchFailed:
             _blame(source, wanted, items)
             raise
-        with decoding:
-            _in_parts(wanted, items, where, data, sink, scratch)
+        decoding.run(lambda scratch: _in_parts(wanted, items, where, data, sink, scratch))
 
     if total == 1 and len(ranged) > 1:
-        _one_request(wanted, blocks, sources, sink, options)
+        _one_request(wanted, blocks, sources, sink, options, item_bytes)
     else:
         run_tasks(total, task, threads, options.result_limit())
 
 
-def _one_request(wanted: Wanted, blocks: Blocks, sources: Sources, sink: Sink, options: ReadOptions) -> None:
+def _one_request(
+    wanted: Wanted, blocks: Blocks, sources: Sources, sink: Sink, options: ReadOptions, item_bytes: int
+) -> None:
     """A single request for several chunks: the threads share its decoding."""
     items, where = _request(blocks, 0)
     source = sources.open(int(blocks.source[0]))
@@ -324,7 +330,7 @@ def _one_request(wanted: Wanted, blocks: Blocks, sources: Sources, sink: Sink, o
     def task(number: int, scratch: Scratch) -> None:
         _in_parts(wanted, parts[number], where, data, sink, scratch)
 
-    run_tasks(len(parts), task, options.workers(), options.result_limit())
+    run_tasks(len(parts), task, options.decoders(item_bytes), options.result_limit())
 
 
 def _in_parts(wanted: Wanted, items: Ints, where: ByteRange, data: memoryview, sink: Sink, scratch: Scratch) -> None:
@@ -337,7 +343,10 @@ def _request(blocks: Blocks, number: int) -> tuple[Ints, ByteRange]:
 
 
 def _deliver_whole(wanted: Wanted, items: Ints, sources: Sources, sink: Sink, scratch: Scratch) -> None:
-    found = sources.whole(wanted.source[items])
+    _deliver(items, sources.whole(wanted.source[items]), sink, scratch)
+
+
+def _deliver(items: Ints, found: list[Buffer | None], sink: Sink, scratch: Scratch) -> None:
     values = [data for data in found if data is not None]
     if len(values) < len(found):
         absent = np.fromiter((data is None for data in found), bool, len(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byteatlas.io.stamp import Check
 
@@ -28,6 +28,8 @@ class ReadOptions:
         block: most bytes of one coalesced request (a single chunk may be larger).
         local_gap, local_block: the same for local files, where a request costs a system call.
         in_flight: most bytes fetched from remote storage and not decoded yet.
+        most_extra: bytes that a read into memory of the caller's (``out=``) takes beside it, about: large chunks are
+            then fetched and decoded by fewer threads. A single chunk may take more.
         most_result: a selection larger than this is refused before anything is allocated; None = four fifths of the
             machine's memory.
         index_cache: bytes of shard indexes kept per array.
@@ -41,12 +43,27 @@ class ReadOptions:
     local_gap: int = 16 << 10
     local_block: int = MIB
     in_flight: int = 48 * MIB
+    most_extra: int | None = 64 * MIB
     most_result: int | None = None
     index_cache: int = 32 * MIB
     check: Check = "free"
 
     def workers(self) -> int:
         return self.threads or cores()
+
+    def decoders(self, nbytes: int) -> int:
+        """Threads for chunks that decode to this many bytes (0: not known). Each has up to three such buffers."""
+        if self.most_extra is None or not nbytes:
+            return self.workers()
+        return min(self.workers(), max(1, self.most_extra // (3 * nbytes)))
+
+    def without_bound(self) -> ReadOptions:
+        """The same for a read that allocates its result, where a few buffers more are no matter."""
+        return self if self.most_extra is None else replace(self, most_extra=None)
+
+    def fetched(self) -> int:
+        """Bytes that may be fetched and not decoded yet."""
+        return self.in_flight if self.most_extra is None else min(self.in_flight, self.most_extra // 2)
 
     def result_limit(self) -> int:
         """Bytes that one selection may allocate."""

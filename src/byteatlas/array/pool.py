@@ -6,8 +6,9 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -91,6 +92,67 @@ def run_tasks(total: int, work: Work, threads: int, limit: int = 1 << 40) -> Non
         raise min(failed, key=lambda f: f[0])[1]
 
 
-def slots(count: int) -> threading.Semaphore:
-    """A limit on how many threads decode at once while many more wait for the network."""
-    return threading.Semaphore(count)
+class Decoders:
+    """Threads that decode, few, while many others wait for the network.
+
+    Decoding is done by threads of its own, so that the many do not each keep memory for it.
+    """
+
+    __slots__ = ("_count", "_idle", "_limit")
+
+    def __init__(self, count: int, limit: int) -> None:
+        self._count, self._idle, self._limit = count, list[Scratch](), limit
+
+    def run(self, work: Callable[[Scratch], None]) -> None:
+        """Have this done, and wait for it. Raises what it raises."""
+        _decoding(os.getpid(), self._count).submit(self._one, work).result()
+
+    def _one(self, work: Callable[[Scratch], None]) -> None:
+        scratch = self._idle.pop() if self._idle else Scratch(self._limit)
+        try:
+            work(scratch)
+        finally:
+            self._idle.append(scratch)
+
+
+@lru_cache(maxsize=8)
+def _decoding(pid: int, threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"byteatlas-decode-{pid}")
+
+
+class Budget:
+    """Bytes that may be fetched and not decoded yet, where sizes are known only after fetching.
+
+    Each fetch is reckoned with the size of the largest so far; one is always allowed.
+    """
+
+    __slots__ = ("_changed", "_held", "_largest", "_limit", "_seen")
+
+    def __init__(self, limit: int, guess: int) -> None:
+        self._limit, self._largest, self._held = limit, guess, 0
+        self._seen = False
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def fetched(self) -> Iterator[Callable[[int], None]]:
+        """Wait for room; the function that is yielded is told the size once it is known."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._held or self._held + self._largest <= self._limit)
+            held = self._largest
+            self._held += held
+
+        def known(nbytes: int) -> None:
+            nonlocal held
+            with self._changed:
+                self._largest = max(self._largest, nbytes) if self._seen else nbytes
+                self._seen = True
+                self._held += nbytes - held
+                held = nbytes
+                self._changed.notify_all()
+
+        try:
+            yield known
+        finally:
+            with self._changed:
+                self._held -= held
+                self._changed.notify_all()

@@ -29,6 +29,8 @@ MOST = (1 << 31) - 256
 """Bytes that a Blosc buffer can hold."""
 SMALL = 1024
 """Bytes below which a NumPy transposition costs less than the call into Blosc."""
+LARGE = 8 << 20
+"""Bytes above which it is not used: it takes two more buffers of a block's size, and a block is a whole chunk here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ Fill = Callable[[Writable], None]
 
 
 def _staged(nbytes: int, size: int) -> Callable[[Fill, Writable], None]:
-    if size not in SIMD or nbytes % size or nbytes < SMALL:
+    if size not in SIMD or nbytes % size or not SMALL <= nbytes <= LARGE:
         return _staged_plain(nbytes, size)
     key = (nbytes, size)
     blosc_decode: Any = imagecodecs.blosc_decode
