@@ -14,9 +14,10 @@ from tests.scanning import read_plain, scan_bytes
 
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas_scanners.tiff import SCANNER
-from byteatlas_scanners.tiff.crs import describe, to_wkt
+from byteatlas_scanners.tiff.crs import describe
 from byteatlas_scanners.tiff.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES, projected
 from byteatlas_scanners.tiff.geokeys import GeoKey, Keys
+from byteatlas_scanners.tiff.wkt import to_wkt
 
 
 def scan(tags: Geo, width: int = 6, height: int = 5, bits: int = 8, **more: Any) -> tuple[VirtualGroup, bytes]:
@@ -106,6 +107,24 @@ def test_user_defined_projection_from_its_keys() -> None:
     assert crs.cf["standard_parallel"] == [40.0, 50.0]
     assert math.isclose(crs.cf["false_easting"], 304.8006096012192)
     assert wkt.count("[") == wkt.count("]")
+
+
+@pytest.mark.parametrize(
+    ("keys", "inverse"),
+    [
+        ({GeoKey.SEMI_MAJOR: 6378000.0, GeoKey.INVERSE_FLATTENING: 298.5}, 298.5),
+        ({GeoKey.SEMI_MAJOR: 6400000.0, GeoKey.SEMI_MINOR: 6368000.0}, 200.0),
+        ({GeoKey.SEMI_MAJOR: 6371000.0, GeoKey.SEMI_MINOR: 6371000.0}, None),
+    ],
+)
+def test_ellipsoids_spelled_out_in_the_keys(keys: dict[int, float], inverse: float | None) -> None:
+    crs = describe(Keys({GeoKey.GT_MODEL_TYPE: 2, **keys}, {}))
+    assert crs is not None
+    if inverse is None:
+        assert crs.cf["earth_radius"] == 6371000.0
+    else:
+        assert crs.cf["semi_major_axis"] == keys[GeoKey.SEMI_MAJOR]
+        assert crs.cf["inverse_flattening"] == inverse
 
 
 def test_registered_system_in_another_unit_loses_its_code() -> None:
