@@ -41,7 +41,15 @@ def unequal(
     odd = [i for i in asked if arrays[i].meta.shape != first.meta.shape]
     if odd:
         shapes = " / ".join(dict.fromkeys(str(arrays[i].meta.shape) for i in (0, *odd[:3])))
-        return [Finding("conflict", "shape", path, tuple(names[i] for i in odd), f"shape differs: {shapes}")]
+        return [
+            Finding(
+                "conflict",
+                "shape",
+                path,
+                tuple(names[i] for i in odd),
+                f"shape differs: {shapes}{_advice(path, first, options)}",
+            )
+        ]
     if nbytes(first) > options.compare_below:
         detail = f"{nbytes(first)} bytes in each file are too many to compare; trust this variable or raise the limit"
         return [Finding("conflict", "values", path, tuple(names[i] for i in asked), detail)]
@@ -49,8 +57,18 @@ def unequal(
     differing = [i for i, v in zip(asked, values[1:], strict=True) if not same_values(values[0], v, first, arrays[i])]
     if not differing:
         return []
-    detail = "values differ between files, and the variable has no concatenated dimension"
+    detail = (
+        f"values differ between files, and the variable has no concatenated dimension{_advice(path, first, options)}"
+    )
     return [Finding("conflict", "values", path, tuple(names[i] for i in differing), detail)]
+
+
+def _advice(path: str, array: VirtualArray, options: CombineOptions) -> str:
+    """What to do about a coordinate that differs where nothing is concatenated: most often it was forgotten."""
+    name = path.rpartition("/")[2]
+    if options.concat or array.meta.dimension_names != (name,):
+        return ""
+    return f"; files that follow each other along {name} are combined with concat={name!r} (--concat {name})"
 
 
 def same_inline(arrays: Sequence[VirtualArray]) -> bool:
