@@ -181,7 +181,7 @@ the image, and what libtiff makes of it, RGB. So are subsampled YCbCr without JP
 | user-defined systems | WKT 2, PROJJSON and CF attributes for the methods {", ".join(str(m) for m in METHODS)} of GeoTIFF's registry; for others the keys alone |
 | GeoKeys | `geokeys` of `spatial_ref` |
 | GDAL's nodata | `_FillValue` and the fill value; as text in `nodata` where the type cannot hold it |
-| GDAL's scale, offset, description, unit | `scale_factor`, `add_offset`, `long_name`, `units` where all bands agree; else lists (`scale_factors` ...) |
+| GDAL's scale, offset, description, unit | `scale_factor`, `add_offset`, `long_name`, `units` where all bands agree; else lists (`scale_factors`, `band_names` ...); names that tell all bands apart are also the coordinate `band` |
 | ground control points, RPC | `gcps` (GeoJSON), `rpc` of `spatial_ref` |
 | other items of GDAL's metadata, text tags | attributes under their names, `TIFFTAG_*` |
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -226,6 +227,22 @@ def test_scales_that_differ_between_bands_are_not_applied() -> None:
     assert attributes["band_names"] == ["", "red"]
     assert attributes["A#b#1"] == "c"
     assert group.attributes["title"] == "T"
+    assert "band" not in group.arrays
+
+
+@pytest.mark.parametrize("planar", [1, 2])
+def test_names_of_all_bands_are_a_coordinate(planar: int, tmp_path: Path) -> None:
+    names = ["red", "near infrared"]
+    items = "".join(f'<Item name="DESCRIPTION" sample="{i}" role="description">{n}</Item>' for i, n in enumerate(names))
+    tags = gray(4, 4, samples=2, planar=planar)
+    tags |= {42112: (ASCII, f"<GDALMetadata>{items}</GDALMetadata>"), 258: (SHORT, [8, 8])}
+    data = bytes(range(32))
+    (tmp_path / "a.tif").write_bytes(write([Raw(tags, [data] if planar == 1 else [data[:16], data[16:]])]))
+    xarray = pytest.importorskip("xarray")
+    opened = xarray.open_dataset(tmp_path / "a.tif", engine="byteatlas")
+    assert opened["band"].values.tolist() == names
+    red = opened["data"].sel(band="red").values
+    np.testing.assert_array_equal(red.ravel(), range(0, 32, 2) if planar == 1 else range(16))
 
 
 @pytest.mark.parametrize("xml", ["<GDALMetadata", "<!DOCTYPE a [<!ENTITY b 'c'>]><GDALMetadata/>", "text"])

@@ -13,7 +13,7 @@ from byteatlas.scan.contract import ScanOptions
 from byteatlas.scan.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.attributes import array_attributes, fill_value, group_attributes
-from byteatlas_scanners.tiff.geo import Georeference, coordinates, georeference
+from byteatlas_scanners.tiff.geo import Georeference, band_labels, coordinates, georeference
 from byteatlas_scanners.tiff.layout import lay_out
 from byteatlas_scanners.tiff.page import Page
 from byteatlas_scanners.tiff.samples import sample_type
@@ -112,6 +112,9 @@ def _level(
     into.arrays[DATA] = replace(array, meta=array.meta.with_attributes(attributes))
     if here is not None:
         into.arrays.update(coordinates(here, page.width, page.height))
+    labels = band_labels(attributes.get("band_names")) if "band" in page.dims else None
+    if labels is not None:
+        into.arrays["band"] = labels
     report.append(ReportItem(f"{inside}{DATA}", "virtual", detail=detail, locators=locators))
 
 

@@ -162,6 +162,13 @@ def coordinates(geo: Georeference, width: int, height: int) -> dict[str, Virtual
     return found
 
 
+def band_labels(names: JSON) -> VirtualArray | None:
+    """A coordinate of band names, inline; None when they do not tell all bands apart."""
+    if not isinstance(names, list) or not all(names) or len(set(names)) != len(names):
+        return None
+    return _inline(np.array(names), ("band",), {"long_name": "name of the band"})
+
+
 def _inline(values: NDArray[np.generic], dims: tuple[str, ...], attributes: Mapping[str, JSON]) -> VirtualArray:
     little = values.astype(values.dtype.newbyteorder("<"))
     meta = ArrayMeta(
