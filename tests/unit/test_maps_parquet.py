@@ -14,7 +14,7 @@ from tests.maps import array, references
 
 from byteatlas import api
 from byteatlas.cli.app import run
-from byteatlas.errors import FetchFailed
+from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.manifest.model import Inline, Remote, VirtualGroup
 from byteatlas.manifest.options import WriteOptions
 from byteatlas.manifest.references import read_references, write_references
@@ -93,6 +93,14 @@ def test_column_types(tmp_path: Path, rows: int, path: str, number: str) -> None
         [text, pa.array(offsets, kind), pa.array(sizes, kind), pa.array(raws, pa.binary())], schema=schema
     )
     check(make(tmp_path / "m", {n: table.column(n) for n in table.column_names}, rows), expected)
+
+
+@pytest.mark.parametrize("column", ["offset", "size"])
+def test_numbers_that_no_file_has(tmp_path: Path, column: str) -> None:
+    columns = {"path": PATHS, "offset": OFFSETS, "size": SIZES, "raw": pa.array(RAWS, pa.binary())}
+    columns[column] = pa.array([2**63, None, 0, None, 1], pa.uint64())
+    with pytest.raises(InvalidMetadata):
+        check(make(tmp_path / "m", columns, 5), {})
 
 
 @pytest.mark.parametrize("raw", ["null", "string", "large_binary"])
