@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.array_support import RAW, ZLIB, opener, virtual
 
+import byteatlas as ba
 from byteatlas.array import open_node
-from byteatlas.combine import combine
 from byteatlas.combine.inline import inline_array
 from byteatlas.combine.model import CombineOptions
 from byteatlas.combine.ops import concat, drop, mask, rechunk, rename, select, transpose
@@ -139,7 +139,7 @@ def test_concat_compares_what_does_not_have_the_dimension() -> None:
 def test_a_forgotten_dimension_is_named() -> None:
     days = [VirtualGroup(arrays={"time": inline_array(np.arange(n, n + 2), ("time",), {})}) for n in (0, 2)]
     with pytest.raises(Conflict, match="--concat time"):
-        combine(days, CombineOptions())
+        ba.combine(days)
 
 
 def trusting_nothing() -> CombineOptions:

@@ -38,18 +38,12 @@ def unequal(
     asked = [i for i, a in enumerate(arrays) if i and not same_references(a, first, alike)]
     if not asked:
         return []
+    advice = _advice(path, first, options)
     odd = [i for i in asked if arrays[i].meta.shape != first.meta.shape]
     if odd:
         shapes = " / ".join(dict.fromkeys(str(arrays[i].meta.shape) for i in (0, *odd[:3])))
-        return [
-            Finding(
-                "conflict",
-                "shape",
-                path,
-                tuple(names[i] for i in odd),
-                f"shape differs: {shapes}{_advice(path, first, options)}",
-            )
-        ]
+        detail = f"shape differs: {shapes}{advice}"
+        return [Finding("conflict", "shape", path, tuple(names[i] for i in odd), detail)]
     if nbytes(first) > options.compare_below:
         detail = f"{nbytes(first)} bytes in each file are too many to compare; trust this variable or raise the limit"
         return [Finding("conflict", "values", path, tuple(names[i] for i in asked), detail)]
@@ -57,9 +51,7 @@ def unequal(
     differing = [i for i, v in zip(asked, values[1:], strict=True) if not same_values(values[0], v, first, arrays[i])]
     if not differing:
         return []
-    detail = (
-        f"values differ between files, and the variable has no concatenated dimension{_advice(path, first, options)}"
-    )
+    detail = f"values differ between files, and the variable has no concatenated dimension{advice}"
     return [Finding("conflict", "values", path, tuple(names[i] for i in differing), detail)]
 
 
