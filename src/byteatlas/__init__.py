@@ -19,6 +19,7 @@ if _TYPE_CHECKING:
         combine,
         copy,
         from_model,
+        georeference,
         load,
         open,
         plan_combine,
@@ -29,6 +30,7 @@ if _TYPE_CHECKING:
     )
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.copy import CopyOptions
+    from byteatlas.array.geo import levels_of
     from byteatlas.combine import CombineOptions, Plan
     from byteatlas.errors import (
         BadRequest,
@@ -80,6 +82,8 @@ __all__ = [
     "combine",
     "copy",
     "from_model",
+    "georeference",
+    "levels_of",
     "load",
     "open",
     "plan_combine",
@@ -91,9 +95,11 @@ __all__ = [
 
 
 _PLACES = {
-    "byteatlas.api": "RefusalWarning combine copy from_model load open plan_combine scan to_model verify write",
+    "byteatlas.api": "RefusalWarning combine copy from_model georeference load open plan_combine scan to_model verify "
+    "write",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.copy": "CopyOptions",
+    "byteatlas.array.geo": "levels_of",
     "byteatlas.combine": "CombineOptions Plan",
     "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
     "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",

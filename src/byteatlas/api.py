@@ -15,6 +15,7 @@ from byteatlas.array import Array, Group, Node, ReadOptions, open_node
 from byteatlas.array.copy import CopyOptions, CopyReport
 from byteatlas.array.copy import Progress as CopyProgress
 from byteatlas.array.copy import copy as copy_node
+from byteatlas.array.geo import georeference_of
 from byteatlas.array.models import create_from_model, model_of
 from byteatlas.array.options import DEFAULT
 from byteatlas.array.stored import open_store
@@ -42,6 +43,7 @@ from byteatlas.manifest.ops_inline import aside
 from byteatlas.manifest.options import AbsentParts, Format, WriteOptions
 from byteatlas.manifest.options import ReadOptions as MapOptions
 from byteatlas.manifest.references import absolute, is_parquet_map, read_references, write_references
+from byteatlas.meta.conventions import Georeference
 from byteatlas.meta.zom import Model
 from byteatlas.scan.contract import Scanner, ScanOptions
 from byteatlas.scan.driver import Progress, scan_source
@@ -268,6 +270,25 @@ def from_model(
         create_from_model(model, store, path, zarr_format=zarr_format, overwrite=overwrite, consolidated=consolidated)
 
 
+def georeference(
+    target: Target | VirtualNode | Mapping[str, bytes] | Store | Node,
+    path: str = "",
+    *,
+    storage_options: Mapping[str, JSON] | None = None,
+) -> Georeference:
+    """The CRS (WKT, PROJJSON, EPSG code ... as it is stored) and the affine transform of an array.
+
+    Understood are GDAL's ``_CRS``, the Zarr conventions ``spatial:`` and ``proj:``, CF grid mappings and regular
+    one-dimensional coordinates (see `byteatlas.meta.conventions`).
+
+    Args:
+        target: what `open` takes, or a `Group` or `Array`; the root, so that what groups above the array say counts.
+        path: of the array below it.
+    """
+    root = target if isinstance(target, (Array, Group)) else open(target, storage_options=storage_options)
+    return georeference_of(root, path)
+
+
 def _root_of(url: str) -> str:
     """A metadata document's URL stands for the node that it describes."""
     head, _, last = url.rstrip("/").rpartition("/")
@@ -315,11 +336,12 @@ def prepare_combine(
     *,
     options: CombineOptions | None = None,
     storage_options: Mapping[str, JSON] | None = None,
+    names: Sequence[str] | None = None,
     **more: Any,
 ) -> Prepared:
     """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
-    groups, names = _inputs(inputs, storage_options)
-    return prepare_groups(groups, _chosen(concat, options, more), read=_reader(storage_options), names=names)
+    groups, own = _inputs(inputs, storage_options)
+    return prepare_groups(groups, _chosen(concat, options, more), read=_reader(storage_options), names=names or own)
 
 
 def concat(
