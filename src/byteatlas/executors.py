@@ -12,10 +12,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from byteatlas.combine.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest, ByteatlasError, MissingExtra
+from byteatlas.manifest.model import VirtualGroup
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.combine.plan import Prepared
 
 T = TypeVar("T")
 Done: TypeAlias = Callable[[str], None]
@@ -204,22 +210,129 @@ def dask_client(address: str) -> Iterator[Submits]:
         yield client
 
 
-def tree_reduce(
-    combine: Callable[[Sequence[T]], T], items: Sequence[T], executor: Executor = None, *, width: int = 64
-) -> T:
-    """Combine neighbours in groups of ``width``, then the results, until one is left.
+WIDTH = 64
+"""Files that one task reads and combines."""
+SEPARATOR = "\n"
 
-    ``combine`` must be associative and keep the order. Raises what ``combine`` raises.
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task makes of neighbouring files: a group for each, or one for all of them.
+
+    Attributes:
+        names: of the groups.
+        joined: the groups are one, made of all files.
     """
-    if not items:
-        raise BadRequest("nothing to combine")
-    level = list(items)
-    with opened(executor, len(level)) as pool:
-        while len(level) > 1:
-            groups = [level[i : i + width] for i in range(0, len(level), width)]
-            if pool is None or len(groups) == 1:
-                level = [combine(g) for g in groups]
-            else:
-                extra = {"pure": False} if is_dask(pool) else {}
-                level = [f.result() for f in [pool.submit(combine, g, **extra) for g in groups]]
-    return level[0]
+
+    names: tuple[str, ...]
+    groups: tuple[VirtualGroup, ...]
+    failures: tuple[Failure, ...] = ()
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """A combination, ready to be looked at and carried out; None when some files have no result."""
+
+    prepared: Prepared | None
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAndJoin:
+    """Reads the files of a task, and joins them where that says no more and no less than joining all files at once.
+
+    The manifests of a file travel between processes ten times slower than they are combined: neighbours are combined
+    where they were read, and one group travels for all of them.
+    """
+
+    options: CombineOptions
+    storage_options: Mapping[str, JSON] | None
+    join: bool = True
+
+    def __call__(self, task: str) -> Part:
+        from byteatlas import api
+
+        def read(name: str) -> VirtualGroup:
+            node = api.load(name, storage_options=self.storage_options)
+            if not isinstance(node, VirtualGroup):
+                raise BadRequest(f"{name} is a single array; only groups can be combined")
+            return node
+
+        found = {name: attempt(read, name) for name in task.split(SEPARATOR)}
+        groups = {n: g for n, g in found.items() if isinstance(g, VirtualGroup)}
+        failures = tuple(f for f in found.values() if isinstance(f, Failure))
+        names = tuple(groups)
+        if self.join and not failures and len(groups) > 1 and simple(self.options):
+            prepared = api.prepare_combine(
+                list(groups.values()), options=replace(self.options, on_conflict="error"), names=names,
+                storage_options=self.storage_options,
+            )  # fmt: skip
+            if all(f.level == "note" for f in prepared.findings):
+                return Part((f"{names[0]} ... {names[-1]}",), (prepared.result(),), joined=True)
+        return Part(names, tuple(groups.values()), failures)
+
+
+def simple(options: CombineOptions) -> bool:
+    """Whether parts can be combined before all is known: one dimension, with coordinate values from variables."""
+    return len(options.concat) == 1 and all(isinstance(s, FromVariable) for s in options.coords.values())
+
+
+def prepare_many(
+    names: Sequence[str],
+    options: CombineOptions,
+    executor: Executor = None,
+    *,
+    storage_options: Mapping[str, JSON] | None = None,
+    done: Done | None = None,
+    width: int = WIDTH,
+) -> Combined:
+    """Read files (maps or archives) side by side, combine neighbours where they were read, and plan the whole.
+
+    The plan is that of `byteatlas.plan_combine`. When it has conflicts, or coordinates interleave, files are read again
+    and combined at once, so that each is named. Files that cannot be read are failures, and there is no plan then.
+    """
+    from byteatlas import api
+
+    if any(SEPARATOR in n for n in names) or not names:
+        raise BadRequest("nothing to combine" if not names else "a file's name has a line break")
+    if len(set(names)) != len(names):
+        raise BadRequest("a file is named twice")
+    tell = done or (lambda _: None)
+    for join in (True, False):
+        parts, failures = gathered(names, ReadAndJoin(options, storage_options, join), executor, tell, width)
+        if failures:
+            return Combined(None, failures)
+        groups = [g for part in parts for g in part.groups]
+        titles = [n for part in parts for n in part.names]
+        prepared = api.prepare_combine(groups, options=options, storage_options=storage_options, names=titles)
+        joined = any(part.joined for part in parts)
+        if not joined or all(f.level == "note" for f in prepared.findings):
+            break
+    return Combined(prepared)
+
+
+def gathered(
+    names: Sequence[str], work: ReadAndJoin, executor: Executor, tell: Done, width: int
+) -> tuple[list[Part], dict[str, Failure]]:
+    """The parts of all files, in order, and the files that have none."""
+    tasks = [SEPARATOR.join(names[i : i + width]) for i in range(0, len(names), width)]
+    if len(tasks) < 2 and (executor is None or isinstance(executor, str)):
+        executor = "serial"
+
+    def told(task: str) -> None:
+        for name in task.split(SEPARATOR):
+            tell(name)
+
+    outcome = for_each(work, tasks, executor, done=told)
+    parts: list[Part] = []
+    failures: dict[str, Failure] = {}
+    for task in tasks:
+        found = [outcome.results[task]] if task in outcome.results else []
+        if not found:  # something killed the worker, or went wrong with all of them: one file at a time
+            single = for_each(work, task.split(SEPARATOR), executor)
+            found = list(single.results.values())
+            failures |= single.failures
+        parts += found
+        failures |= {f.name: f for part in found for f in part.failures}
+    return parts, failures

@@ -6,7 +6,7 @@ import concurrent.futures as cf
 import inspect
 import os
 import pickle
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ import pytest
 from byteatlas import api as ba
 from byteatlas import errors
 from byteatlas.cli.app import run
-from byteatlas.executors import Outcome, for_each, tree_reduce
+from byteatlas.combine import CombineOptions
+from byteatlas.executors import Outcome, Part, ReadAndJoin, for_each, gathered, prepare_many
 from byteatlas.types import ByteRange
 
 h5py = pytest.importorskip("h5py")
@@ -75,12 +76,6 @@ def test_unknown_executor() -> None:
         for_each(work, NAMES, "carrier pigeons")
 
 
-@pytest.mark.parametrize("width", [2, 3, 64])
-def test_tree_reduction_keeps_the_order(width: int) -> None:
-    items = [[n] for n in range(50)]
-    assert tree_reduce(lambda parts: list(chain.from_iterable(parts)), items, "threads", width=width) == list(range(50))
-
-
 def test_errors_survive_pickling() -> None:
     examples: list[errors.ByteatlasError] = [
         errors.CorruptFile(1, "x", "u"),
@@ -133,9 +128,100 @@ def test_scan_many_and_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert root["v"][...].tolist() == [0, 0.5, 1, 1.5]
 
 
+OPTIONS = CombineOptions(concat=("time",))
+
+
+def same_plan(a: Any, b: Any) -> None:
+    assert a is not None
+    assert a.plan.variables == b.plan.variables
+    left, right = a.result(), b.result()
+    for path, node in left.walk():
+        one, other = (np.asarray(ba.open(g)[path]) for g in (left, right))
+        np.testing.assert_array_equal(one, other)
+        assert node.meta == right[path].meta, path
+
+
+CASES = [("serial", 1), ("serial", 64), ("threads:2", 3), ("processes:2", 3)]
+
+
+@pytest.mark.parametrize(("executor", "width"), CASES)
+def test_neighbours_are_combined_where_they_are_read(tmp_path: Path, executor: str, width: int) -> None:
+    paths = archive(tmp_path, 8)
+    seen: list[str] = []
+    found = prepare_many(paths, OPTIONS, executor, done=seen.append, width=width)
+    assert set(seen) == set(paths)
+    same_plan(found.prepared, ba.prepare_combine(paths, options=OPTIONS))
+    assert found.prepared is not None
+    assert len(found.prepared.plan.inputs) == -(-8 // width)
+
+
+@pytest.mark.parametrize(
+    "change", [{"dtype": "f4"}, {"chunks": (2,)}, {"times": [3, 4, 5]}, {"times": [9, 12]}, {"units": "K"}], ids=str
+)
+def test_differences_are_told_as_if_all_were_read_at_once(tmp_path: Path, change: dict[str, Any]) -> None:
+    paths = archive(tmp_path, 8)
+    times = np.array(change.get("times", [3]))
+    with h5py.File(paths[3], "w") as f:
+        f["time"] = times
+        f["time"].make_scale("time")
+        v = f.create_dataset(
+            "v", data=(times / 2).astype(change.get("dtype", "f8")), chunks=change.get("chunks", (1,)), maxshape=(None,)
+        )
+        v.attrs["units"] = change.get("units", "m")
+        v.dims[0].attach_scale(f["time"])
+    for width in (2, 3):
+        found = prepare_many(paths, OPTIONS, "serial", width=width).prepared
+        flat = ba.prepare_combine(paths, options=OPTIONS)
+        assert found is not None
+        assert found.plan == flat.plan
+        if not flat.conflicts:
+            same_plan(found, flat)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = archive(tmp_path, 3)
+    (tmp_path / "broken.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    found = prepare_many([*paths, str(tmp_path / "broken.h5")], OPTIONS, "threads:2", width=2)
+    assert found.prepared is None
+    assert list(found.failures) == [str(tmp_path / "broken.h5")]
+    command = ["combine", *paths, "-c", "time", "-o", str(tmp_path / "all.json"), "--executor", "threads:2"]
+    assert run([*command, str(tmp_path / "broken.h5")]) == 3
+    assert "broken.h5" in capsys.readouterr().err
+    assert not (tmp_path / "all.json").exists()
+    assert run(command) == 0
+    root: Any = ba.open(str(tmp_path / "all.json"))
+    assert root["v"][...].tolist() == [0, 0.5, 1]
+    for odd in ([], [paths[0], paths[0]], ["a\nb"]):
+        with pytest.raises(errors.BadRequest):
+            prepare_many(odd, OPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadly(ReadAndJoin):
+    """Kills its process when it meets a certain file."""
+
+    def __call__(self, task: str) -> Part:
+        if "f5.h5" in task:
+            os._exit(3)
+        return ReadAndJoin.__call__(self, task)
+
+
+def test_only_the_file_that_kills_its_worker_is_lost(tmp_path: Path) -> None:
+    parts, failures = gathered(archive(tmp_path, 8), Deadly(OPTIONS, None), "processes:2", print, 3)
+    lost(parts, failures, tmp_path)
+
+
+def lost(parts: list[Part], failures: Any, folder: Path) -> None:
+    assert {f.kind for f in failures.values()} == {"WorkerDied"}
+    assert list(failures) == [str(folder / "f5.h5")]
+    names = [n for p in parts for n in p.names]
+    assert names == [f"{folder}/f0.h5 ... {folder}/f2.h5", f"{folder}/f3.h5", f"{folder}/f4.h5",
+                     f"{folder}/f6.h5 ... {folder}/f7.h5"]  # fmt: skip
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_dask_with_workers_that_die() -> None:
+def test_dask_with_workers_that_die(tmp_path: Path) -> None:
     dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
@@ -147,3 +233,7 @@ def test_dask_with_workers_that_die() -> None:
         outcome = for_each(deadly, names, client)
         assert set(outcome.results) == set(names) - {"bad"}
         assert [f.kind for f in outcome.failures.values()] == ["WorkerDied"]
+        paths = archive(tmp_path, 8)
+        parts, failures = gathered(paths, Deadly(OPTIONS, None), client, print, 3)
+        lost(parts, failures, tmp_path)
+        same_plan(prepare_many(paths, OPTIONS, client, width=3).prepared, ba.prepare_combine(paths, options=OPTIONS))

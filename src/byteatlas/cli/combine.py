@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,14 +24,17 @@ from byteatlas.combine import (
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.types import JSON
 
+if TYPE_CHECKING:
+    from byteatlas.combine.plan import Prepared
+
 DATE_FIELDS = {"Y": r"\d{4}", "j": r"\d{3}", "y": r"\d{2}", **dict.fromkeys("mdHMS", r"\d{2}")}
 COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
 
 
 @click.command(
-    epilog="Exit status: 0 combined (or: can be), 5 conflicts. Coordinate sources for --coord: var:PATH, raw:PATH "
-    "(times as they are), attr:NAME, attr:VARIABLE:NAME, name:REGEX, date:FORMAT (strptime, found in the name), "
-    "order, values:A,B,C."
+    epilog="Exit status: 0 combined (or: can be), 3 files that --executor or --dask cannot read, 5 conflicts. "
+    "Coordinate sources for --coord: var:PATH, raw:PATH (times as they are), attr:NAME, attr:VARIABLE:NAME, "
+    "name:REGEX, date:FORMAT (strptime, found in the name), order, values:A,B,C."
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="REF...")
 @click.option("-o", "--output", metavar="OUT", help="The map to write (.json or .parquet).")
@@ -49,6 +52,10 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
 )
 @click.option("--no-reconcile", is_flag=True, help="Refuse every difference that plain Zarr cannot say.")
 @click.option("--units", metavar="UNITS", help="Units of the combined time, such as 'days since 1970-01-01'.")
+@click.option(
+    "--executor", metavar="KIND[:N]", help="Read files side by side: threads, processes or serial; N workers."
+)
+@click.option("--dask", metavar="ADDRESS|local", help="Read files on a Dask cluster.")
 @click.option("--append", is_flag=True, help="Add to the map OUT, which exists; files that it has are passed over.")
 @click.option("--replace", is_flag=True, help="With --append: files with the same coordinates replace older ones.")
 @common.json_option
@@ -61,6 +68,8 @@ def combine(
     dry_run: bool,
     append: bool,
     replace: bool,
+    executor: str | None,
+    dask: str | None,
     as_json: bool,
     storage_options: Mapping[str, JSON] | None,
     **choices: Any,
@@ -82,7 +91,13 @@ def combine(
     options = chosen(concat, coord, choices)
     if append and not dry_run:
         return appended(inputs, str(output), options, replace, as_json, storage_options)
-    prepared = api.prepare_combine(inputs, options=options, storage_options=storage_options)
+    if executor is None and dask is None:
+        prepared = api.prepare_combine(inputs, options=options, storage_options=storage_options)
+    else:
+        found = side_by_side(inputs, options, executor, dask, storage_options, quiet=as_json)
+        if found is None:
+            return 3
+        prepared = found
     if as_json:
         common.print_json(plan_json(prepared.plan))
     elif dry_run:
@@ -96,6 +111,28 @@ def combine(
         if not as_json:
             show_summary(prepared.plan, output)
     return 0
+
+
+def side_by_side(
+    inputs: Sequence[str],
+    options: CombineOptions,
+    executor: str | None,
+    dask: str | None,
+    storage_options: Mapping[str, JSON] | None,
+    *,
+    quiet: bool,
+) -> Prepared | None:
+    """``--executor`` and ``--dask``: the plan, or None after telling which files cannot be read."""
+    from byteatlas.executors import prepare_many
+
+    if dask is not None and executor is not None:
+        raise click.UsageError("--dask and --executor exclude each other")
+    how = executor if dask is None else f"dask:{dask}"
+    with common.progress("reading", len(inputs), quiet=quiet) as advance:
+        found = prepare_many(inputs, options, how, storage_options=storage_options, done=advance)
+    for failure in found.failures.values():
+        common.console(stderr=True).print(f"[red]{failure.name}:[/] {failure.kind}: {failure.message}")
+    return found.prepared
 
 
 def chosen(concat: Sequence[str], coord: Sequence[str], choices: Mapping[str, Any]) -> CombineOptions:
