@@ -282,6 +282,24 @@ def test_log_luv(load: Any) -> None:
     np.testing.assert_allclose(got[..., 2] / 32768, 9 * xyz[..., 1] / under, atol=4e-5)
 
 
+def test_log_luv_of_24_bits(load: Any) -> None:
+    words = np.random.default_rng(3).integers(1 << 14, 1 << 24, (64, 50))
+    words[0, :3] = [4 << 14, 4 << 14 | 3, 4 << 14 | 16383]
+    packed = words.astype(">u4").view(np.uint8).reshape(64, 50, 4)[..., 1:].tobytes()
+    tags = gray(50, 64, 16, compression=34677, photometric=32845, samples=3, format=2) | {258: (SHORT, [16] * 3)}
+    got = load(write([Raw(tags, [packed])]))
+    # The first cells of the grid begin at u' = 0.247663, v' = 0.01694, and are 0.0035 wide; the last codes are white.
+    assert got[0, :3, 1].tolist() == [int((0.247663 + n * 0.0035) * 32768) for n in (0.5, 3.5)] + [6898]
+    assert got[0, :3, 2].tolist() == [int((0.01694 + 0.5 * 0.0035) * 32768)] * 2 + [15521]
+    np.testing.assert_array_equal(got[..., 0], (words >> 12 & 0xFFD) + 13314)
+    xyz = load(write([Raw(tags | {258: (SHORT, [32] * 3), 339: (SHORT, [3])}, [packed])])).astype(float)
+    under = xyz[..., 0] + 15 * xyz[..., 1] + 3 * xyz[..., 2]
+    np.testing.assert_allclose(got[..., 1] / 32768, 4 * xyz[..., 0] / under, atol=4e-5)
+    np.testing.assert_allclose(got[..., 2] / 32768, 9 * xyz[..., 1] / under, atol=4e-5)
+    with pytest.raises(CorruptChunk):
+        load(write([Raw(tags, [packed[:-1]])]))
+
+
 @pytest.mark.parametrize("damage", [slice(0, 20), slice(0, -1)])
 def test_log_luv_cut_off(damage: slice, load: Any) -> None:
     words = np.arange(66, dtype=np.uint32).reshape(6, 11)

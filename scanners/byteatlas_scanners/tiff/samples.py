@@ -288,10 +288,12 @@ def _image(page: Page, rows: int) -> Chain:
 
 
 def _libtiff(page: Page, rows: int) -> Chain:
-    if page.compression == SGILOG and page.photometric == LOGLUV and page.bits == 16:
+    if page.compression in (SGILOG, SGILOG24) and page.photometric == LOGLUV and page.bits == 16:
         if page.contiguous_samples != 3 or page.sample_format not in (UINT, VOID, INT):
             raise Unsupported(Reason.SAMPLES, f"LogLuv of {page.contiguous_samples} samples", page.ifd.name)
-        return _little(page), CodecSpec("byteatlas.tiff_logluv", {"width": page.chunk_width})
+        return _little(page), CodecSpec(
+            "byteatlas.tiff_logluv", {"width": page.chunk_width, "bits": 32 if page.compression == SGILOG else 24}
+        )
     return _little(page), strip(page, rows)
 
 
