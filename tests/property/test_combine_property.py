@@ -14,6 +14,7 @@ from tests.array_support import RAW, ZLIB, ReadInto, virtual
 from byteatlas.array import open_node
 from byteatlas.combine import CombineOptions, combine
 from byteatlas.combine.columns import Piece, assemble, positions
+from byteatlas.combine.cut import parts
 from byteatlas.combine.inline import inline_array
 from byteatlas.combine.ops import rechunk, select_array, transpose
 from byteatlas.io.source import Source
@@ -121,6 +122,33 @@ def test_selections_and_transposes(data: st.DataObject) -> None:
     np.testing.assert_array_equal(files.read(transpose(array, order)), expected.transpose(order))
     again = transpose(transpose(array, order), [order.index(i) for i in range(len(shape))])
     np.testing.assert_array_equal(files.read(again), expected)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_parts_begin_anywhere(data: st.DataObject) -> None:
+    """An array cut anywhere along an axis, each part by itself and in parts again, transposed or not."""
+    shape = tuple(data.draw(st.integers(1, 8)) for _ in range(data.draw(st.integers(1, 3))))
+    values = np.arange(np.prod(shape), dtype="i4").reshape(shape)
+    grid = data.draw(st.composite(grid_for)(shape))
+    kinds = data.draw(st.sampled_from([[Encoding(RAW)], [Encoding(ZLIB)], [Encoding(RAW), Encoding(BIG)]]))
+    array, file, expected = virtual(values, grid, kinds, seed=5, missing=0.2)
+    files = Files()
+    files.data["memory:file"] = file
+    if data.draw(st.booleans()):
+        array, expected = transpose(array, range(len(shape))[::-1]), expected.transpose()
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    length = expected.shape[axis]
+    places = st.integers(0, length)
+    pairs = [sorted(data.draw(st.tuples(places, places))) for _ in range(data.draw(st.integers(1, 4)))]
+    spans = [(low, high) for low, high in pairs]
+    for (start, stop), part in zip(spans, parts(array, axis, spans), strict=True):
+        want = expected.take(range(start, stop), axis=axis)
+        np.testing.assert_array_equal(files.read(part), want)
+        other = data.draw(st.integers(0, len(shape) - 1))
+        low, high = sorted(data.draw(st.tuples(*[st.integers(0, want.shape[other])] * 2)))
+        again = select_array(part, other, low, high, read=files.read, cut=True)
+        np.testing.assert_array_equal(files.read(again), want.take(range(low, high), axis=other))
 
 
 @settings(max_examples=40, deadline=None)
