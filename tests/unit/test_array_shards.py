@@ -16,6 +16,7 @@ from byteatlas.errors import CorruptChunk
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.wrap import Counting, Counts
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
+from byteatlas.meta.dtypes import BYTES, STRING
 from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.store.memory import MemoryStore
 from byteatlas.types import Buffer
@@ -160,3 +161,15 @@ def test_shards_in_a_store() -> None:
     made[1, 1] = 8
     data[1, 1] = 8
     np.testing.assert_array_equal(again[0:2, 0:2], data[0:2, 0:2])  # type: ignore[index]
+
+
+def test_trailing_nuls_are_no_fill_value() -> None:
+    """NumPy takes b"" and b"\\0", "" and "\\0" for equal: inner chunks of these are stored all the same."""
+    cases: list[tuple[Any, list[Any]]] = [(BYTES, [b"\0", b"", b"\0\0", b""]), (STRING, ["\0", "", "a\0", ""])]
+    for kind, values in cases:
+        store = MemoryStore()
+        meta = array_meta((4,), kind, chunks=(1,), shards=(4,), fill_value=values[1])
+        made = create_array(store, "", meta)
+        made[...] = np.array(values, object)
+        assert made[...].tolist() == values
+        assert made[2:3].tolist() == values[2:3]

@@ -281,7 +281,7 @@ def test_v3_accepts() -> None:
         ("complex128", [1.0, "-Infinity"]),
         ("r16", [1, 255]),
         ("string", "é\0"),
-        ("bytes", [0, 255]),
+        ("bytes", "AP8="),
         ("variable_length_bytes", "AP8="),
         ({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 10}}, "NaT"),
         ({"name": "numpy.timedelta64", "configuration": {"unit": "ns", "scale_factor": 1}}, 5),
@@ -317,6 +317,23 @@ def test_v3_fill_values_keep_their_bits(kind: object, value: object) -> None:
     if value == -0.0 and isinstance(value, float):
         assert math.copysign(1, again["fill_value"]) == -1
     assert again["data_type"] == kind
+
+
+def test_v3_fill_values_of_other_writers() -> None:
+    listed, _ = v3.parse_array({**DOCUMENT, "data_type": "bytes", "fill_value": [0, 255], "codecs": ["vlen-bytes"]})
+    assert listed.fill_value == b"\0\xff"
+    assert v3.dump_array(listed)["fill_value"] == "AP8="  # as a list zarr-python refuses it
+    fields = [["a", "int16"], ["b", "uint8"]]
+    kind = {"name": "structured", "configuration": {"fields": fields}}
+    meta, _ = v3.parse_array({**DOCUMENT, "data_type": kind, "fill_value": "AQIF", "codecs": ["bytes"]})
+    assert v3.dump_array(meta)["fill_value"] == "AQIF"
+    assert v3.dump_array(meta)["data_type"] == kind
+
+
+def test_numcodecs_codecs_are_written_with_a_configuration() -> None:
+    codecs = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "numcodecs.crc32"}]
+    meta, _ = v3.parse_array({**DOCUMENT, "codecs": codecs})
+    assert v3.dump_array(meta)["codecs"][1] == {"name": "numcodecs.crc32", "configuration": {}}
 
 
 @pytest.mark.parametrize(

@@ -311,6 +311,9 @@ def to_v3(value: object, data_type: DataType) -> JSON:
             return None
     if data_type.numpy.names is not None:
         record = np.asarray(value, data_type.numpy)[()]
+        if data_type.name == "structured":  # zarr-python's own name: base64 of the packed little-endian bytes
+            little = data_type.numpy.newbyteorder("<")
+            return base64.b64encode(np.asarray(record).astype(little).tobytes()).decode()
         members = {f["name"]: dtypes.from_v3(f["data_type"]) for f in data_type.configuration["fields"]}
         return {name: to_v3(record[name], member) for name, member in members.items()}
     if data_type.numpy.hasobject:
@@ -367,9 +370,7 @@ def _float_json(value: Any) -> JSON:
 
 
 def _variable_json(value: Any, data_type: DataType) -> JSON:
-    if data_type.name == "bytes":
-        return list(value)
-    if data_type.name in ("binary", "variable_length_bytes"):
+    if data_type.name in ("bytes", "binary", "variable_length_bytes"):  # a list of numbers is what zarr-python refuses
         return base64.b64encode(value).decode()
     if data_type.name == dtypes.OPTIONAL:
         return [to_v3(value, dtypes.inner_type(data_type))]
