@@ -215,6 +215,27 @@ def test_lossless_jpeg_of_more_bits(bits: int, load: Any) -> None:
     np.testing.assert_array_equal(load(data), values)
 
 
+@pytest.mark.parametrize("photometric", [1, 32803, 34892])
+@pytest.mark.parametrize("shape", [(36, 50), (36, 25, 2), (18, 50, 2)])
+def test_lossless_jpeg_of_raw_photographs(photometric: int, shape: tuple[int, ...], load: Any) -> None:
+    values = ramp((36, 50), "u2")
+    stream = imagecodecs.jpeg8_encode(
+        values.reshape(shape), lossless=True, bitspersample=16, colorspace=0, outcolorspace=0
+    )
+    data = write([Raw(gray(50, 36, 16, compression=7, photometric=photometric), [bytes(stream)])])
+    np.testing.assert_array_equal(load(data), values)
+    assert load(data).tobytes() == tifffile.imread(io.BytesIO(data)).tobytes()
+
+
+def test_jpeg_of_linear_raw_samples(load: Any) -> None:
+    y, x = np.mgrid[0:32, 0:48]
+    image = np.stack([y * 6, x * 5, 255 - y * 3 - x * 2], -1).astype(np.uint8)
+    stream = bytes(imagecodecs.jpeg8_encode(image, outcolorspace="YCBCR"))
+    tags = gray(48, 32, compression=34892, photometric=34892, samples=3) | {258: (SHORT, [8] * 3)}
+    data = write([Raw(tags, [stream])])
+    np.testing.assert_array_equal(load(data), tifffile.imread(io.BytesIO(data)))
+
+
 def test_thunderscan(load: Any) -> None:
     levels = ramp((9, 12), "u1") % 16
     raw = [bytes((0xC0 | row).tolist()) for row in levels]

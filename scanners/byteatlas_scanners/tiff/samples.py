@@ -265,8 +265,15 @@ def _jpeg(page: Page, rows: int) -> Chain:
     return _little(page), CodecSpec("numcodecs.imagecodecs_jpeg", configuration)
 
 
-def _colour_spaces(page: Page) -> tuple[int | None, int | None]:
-    """The colour space inside of the stream (None: as the stream says) and the one wanted, as Photometric numbers."""
+RAW_SPACES: Mapping[int, str] = {
+    8: "CIELAB", 9: "ICCLAB", 10: "ITULAB", 32803: "CFA", 34892: "LINEAR_RAW", 51177: "DEPTH_MAP",
+    52527: "SEMANTIC_MASK",
+}  # fmt: skip
+"""Photometrics whose samples a JPEG decoder leaves as they are, by the names that imagecodecs knows."""
+
+
+def _colour_spaces(page: Page) -> tuple[int | None, int | str | None]:
+    """The colour space inside of the stream (None: as the stream says) and the one wanted, by Photometric number."""
     if page.planar:
         return None, MINISBLACK
     if page.extra_samples:
@@ -278,6 +285,8 @@ def _colour_spaces(page: Page) -> tuple[int | None, int | None]:
             return (None if page.jfif else RGB), RGB
         case 5:
             return None, 4  # CMYK
+    if page.photometric in RAW_SPACES:
+        return None, RAW_SPACES[page.photometric]
     if page.photometric > YCBCR:
         raise Unsupported(Reason.COMPRESSION, f"JPEG with photometric {page.photometric}", page.ifd.name)
     return None, None

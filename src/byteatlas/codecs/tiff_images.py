@@ -62,12 +62,14 @@ class Image:
         decode: bytes, ``out=`` an array of the expected shape -> that array; raises ValueError for another shape.
         measure: bytes -> (rows, columns, samples) from the image's header, where that is cheap.
         configuration: what an encoder may pick its options from.
+        recut: bytes -> whether the image may be cut into other rows and samples than its tile's (lossless JPEG).
     """
 
     name: str
     decode: Callable[..., NDArray[Any]]
     measure: Callable[[bytes | memoryview], tuple[int, int, int]] | None = None
     configuration: Configuration = field(default_factory=dict)
+    recut: Callable[[bytes | memoryview], bool] | None = None
 
     def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
         if spec.shape is None or spec.dtype is None or spec.nbytes is None or len(spec.shape) < 2:
@@ -99,7 +101,9 @@ class Image:
                 return
             except FAULTS as error:
                 fault = fault or error
-        cut = self._surplus(data, dtype, shapes)
+        cut = self._recut(data, dtype, out.nbytes)
+        if cut is None:
+            cut = self._surplus(data, dtype, shapes)
         if cut is None:
             raise CorruptChunk(f"{self.name}: {fault or 'the image has another size than its tile'}") from fault
         out[:] = cut.reshape(-1).view(np.uint8)
@@ -110,6 +114,18 @@ class Image:
             return shapes
         size = self.measure(data)
         return [s for s in shapes if (*s, 1)[:3] == size]
+
+    def _recut(self, data: bytes | memoryview, dtype: np.dtype[Any], nbytes: int) -> NDArray[Any] | None:
+        """An image of as many samples in all: raw photographs have two columns of a tile as samples of one pixel."""
+        if self.measure is None or self.recut is None or not self.recut(data):
+            return None
+        if prod(self.measure(data)) * dtype.itemsize != nbytes:
+            return None
+        try:
+            found = self.decode(data, out=None)
+        except FAULTS:
+            return None
+        return np.ascontiguousarray(found) if found.dtype == dtype and found.nbytes == nbytes else None
 
     def _surplus(self, data: bytes | memoryview, dtype: np.dtype[Any], shapes: list[Shape]) -> NDArray[Any] | None:
         """The first rows of an image that has more of them, but the same width and samples."""
@@ -136,8 +152,16 @@ FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Start-of-frame markers (ITU-T T.81 table B.1)."""
 
 
+LOSSLESS = 0xC3
+
+
 def jpeg_size(data: bytes | memoryview) -> tuple[int, int, int]:
     """Rows, columns and components from the frame header. Raises `CorruptChunk`."""
+    return jpeg_frame(data)[1:]
+
+
+def jpeg_frame(data: bytes | memoryview) -> tuple[int, int, int, int]:
+    """The frame's marker, then rows, columns and components. Raises `CorruptChunk`."""
     at, view = 0, memoryview(data)
     while at + 4 <= len(view):
         if view[at] != 0xFF:
@@ -149,7 +173,7 @@ def jpeg_size(data: bytes | memoryview) -> tuple[int, int, int]:
             continue
         if marker in FRAMES and at + 10 <= len(view):
             rows, columns, components = struct.unpack_from(">HHB", view, at + 5)
-            return rows, columns, components
+            return marker, rows, columns, components
         if marker in (0xD9, 0xDA):
             break
         at += 2 + int(struct.unpack_from(">H", view, at + 2)[0])
@@ -175,7 +199,7 @@ def make_jpeg(configuration: Configuration) -> Image:
     def measure(data: bytes | memoryview) -> tuple[int, int, int]:
         return jpeg_size(whole(data))
 
-    return Image("jpeg", decode, measure)
+    return Image("jpeg", decode, measure, recut=lambda data: jpeg_frame(whole(data))[0] == LOSSLESS)
 
 
 def _binary(configuration: Configuration, name: str) -> bytes | None:
