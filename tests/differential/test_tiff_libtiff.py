@@ -89,6 +89,15 @@ def test_subsampled_planes_are_refused(load: Any) -> None:
         load(write([Raw(tags, [bytes(WIDTH * HEIGHT)] * 3)]))
 
 
+def test_verify_asks_libtiff(tmp_path: Path) -> None:
+    tags = gray(WIDTH, HEIGHT, compression=8, photometric=6, samples=3) | {258: (SHORT, [8, 8, 8])}
+    (tmp_path / "a.tif").write_bytes(write([Raw(tags, [zlib.compress(units(HEIGHT, WIDTH, 2, 2))])]))
+    stream = jpeg()
+    (tmp_path / "b.tif").write_bytes(write([Raw(old() | {513: (LONG, [8]), 514: (LONG, [len(stream)])}, [stream])]))
+    for name in ("a.tif", "b.tif"):
+        assert [i.status for i in api.verify(str(tmp_path / name)).items] == ["equal"]
+
+
 # Old-style JPEG -------------------------------------------------------------------------------------------------------
 
 

@@ -194,6 +194,26 @@ class NetcdfFile:
         return list(self.file.variables)
 
 
+YCBCR, OLD_JPEG = 6, 6
+BYTES = frozenset({1, 5, 8, 32773, 32946})
+"""Compressions of bytes: subsampled colours are still to be spread after them."""
+
+
+def _pixels(page: Any) -> NDArray[Any]:
+    """A page's values by tifffile; by libtiff where its way counts (see `codecs.tiff_libtiff`)."""
+    spread = page.compression == OLD_JPEG or (page.compression in BYTES and page.is_subsampled)
+    if page.photometric == YCBCR and spread and isinstance(page.index, int):
+        import imagecodecs
+
+        handle = page.parent.filehandle
+        handle.seek(0)
+        try:
+            return np.asarray(imagecodecs.tiff_decode(handle.read(), index=page.index))
+        except RuntimeError:
+            pass  # libtiff does not take it
+    return np.asarray(page.asarray())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TiffArray:
     """One page, or several stacked along a leading axis."""
@@ -216,8 +236,8 @@ class TiffArray:
 
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
         if not self.stacked:
-            return np.asarray(self.pages[0].asarray()[selection])
-        return np.stack([page.asarray()[selection[1:]] for page in self.pages[selection[0]]])
+            return np.asarray(_pixels(self.pages[0])[selection])
+        return np.stack([_pixels(page)[selection[1:]] for page in self.pages[selection[0]]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
