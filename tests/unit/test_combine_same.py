@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from byteatlas import api
+from byteatlas.array import Array
+from byteatlas.combine.inline import inline_array
 from byteatlas.combine.same import BATCH, Chains, alike, classify
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
-from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 
 NONE: frozenset[int] = frozenset()
 NAN = np.float32("nan")
@@ -87,3 +92,55 @@ def test_lengths_along_free_axes_do_not_count() -> None:
     (one,) = classify(metas, range(3), frozenset({0}))
     assert not one.even
     assert len(classify(metas, range(3), frozenset({1}))) == 2
+
+
+def test_attributes_that_mean_nothing_make_no_class_of_their_own() -> None:
+    metas = [replace(described(chain()), attributes={"units": "K", "actual_range": [i, i + 1.0]}) for i in range(600)]
+    (one,) = classify(metas, range(100, 700), NONE)
+    assert one.attributes == [m.attributes for m in metas]
+    assert set(one.documents) == set(range(100, 700))
+    metas[500] = replace(metas[500], attributes={**metas[500].attributes, "scale_factor": 2.0})
+    first, second = classify(metas, range(600), NONE)
+    assert second.members == (500,)
+    assert second.attributes == [metas[500].attributes]
+    assert first.attributes == [m.attributes for i, m in enumerate(metas) if i != 500]
+
+
+@pytest.mark.parametrize("value", [float("nan"), [1, float("nan")], {"a": [float("nan")]}, True])
+def test_equal_values_that_are_not_one_object(value: object) -> None:
+    def again() -> object:
+        return json.loads(json.dumps(value)) if value is not True else 1.0
+
+    metas = [replace(described(chain()), attributes={"missing_value": again()}) for _ in range(3)]
+    metas.append(replace(metas[0], shape=(3, 6), attributes={"missing_value": again()}))
+    (one,) = classify(metas, range(4), frozenset({0}))
+    assert one.members == (0, 1, 2, 3)
+
+
+def attributes_of(group: VirtualGroup, path: str) -> object:
+    found = group[path]
+    assert isinstance(found, VirtualArray)
+    return found.meta.attributes
+
+
+@pytest.mark.parametrize("policy", ["common", "first"])
+@pytest.mark.parametrize("uneven", [False, True])
+def test_common_attributes_of_the_result(policy: str, uneven: bool) -> None:
+    groups = []
+    for i in range(4):
+        steps = 2 + (uneven and i == 2)
+        attributes = {"units": "K", "actual_range": [i, 7], "source": "model"}
+        values = inline_array(np.full((steps, 3), i, "f4"), ("time", "x"), attributes)
+        time = inline_array(np.arange(steps) + 10 * i, ("time",), {"units": "days since 2000-01-01", "n": i})
+        x = inline_array(np.arange(3), ("x",), {"units": "m", "actual_range": [0, i]})
+        groups.append(VirtualGroup(GroupMeta(), {"v": values, "time": time, "x": x}))
+    prepared = api.prepare_combine(groups, "time", attributes=policy)
+    result = prepared.result()
+    kept = {"actual_range": [0, 7]} if policy == "first" else {}
+    assert attributes_of(result, "v") == {"units": "K", "source": "model", **kept}
+    x_kept = {"actual_range": [0, 0]} if policy == "first" else {}
+    assert attributes_of(result, "x") == {"units": "m", **x_kept}
+    assert {f.variable for f in prepared.findings if f.code == "attributes"} == {"v", "x", "time"}
+    opened = api.open(result, path="v")
+    assert isinstance(opened, Array)
+    np.testing.assert_array_equal(opened[:, 0], np.repeat(range(4), [2, 2, 2 + uneven, 2]))

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from byteatlas.combine.model import Attributes, Finding
 from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
-from byteatlas.combine.same import Class, same_json, show_json
+from byteatlas.combine.same import ABSENT, MEANING, Class, same_json, show_json
 from byteatlas.types import JSON
 
-MEANING = (
-    "units",
-    "calendar",
-    "positive",
-    "standard_name",
-    "flag_values",
-    "flag_masks",
-    "flag_meanings",
-    "formula_terms",
-    "grid_mapping",
-)
-"""Values of different files mean different things when one of these differs."""
-ABSENT: Any = object()
 OPTIONAL = ("standard_name", "grid_mapping", "positive")
 """Of those, the ones that a file may lack without its values meaning something else."""
 

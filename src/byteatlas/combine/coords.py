@@ -102,7 +102,7 @@ def from_variables(
         values = [v.reshape(-1) for v in values]
     found, findings = settle(dim, source, paths[0] or wanted, classes, values, inputs, options)
     if paths.count(paths[0]) == len(paths):
-        found = replace(found, documents=tuple(c.meta.attributes for c in classes))
+        found = replace(found, documents=tuple(d for c in classes for d in c.attributes))
     return found, findings
 
 

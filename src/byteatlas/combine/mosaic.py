@@ -45,8 +45,8 @@ def mosaic(
         return None, findings
     if len(cells) < len(by_input):  # several files for one place: only those that fill it count
         winners = set(cells.values())
-        kept = [(c.meta, tuple(i for i in c.members if i in winners)) for c in classes]
-        classes = [Class(meta, members) for meta, members in kept if members]
+        kept = [(c, tuple(i for i in c.members if i in winners)) for c in classes]
+        classes = [Class(c.meta, members, documents=c.documents) for c, members in kept if members]
     placed = fit(path, classes, by_input, cells, axes, context)
     if isinstance(placed, Finding):
         return None, [*findings, placed]
@@ -135,7 +135,7 @@ def raise_classes(
             if meta is None:
                 files = tuple(context.names[i] for i in cls.members)
                 return Finding("conflict", "codecs", path, files, "codecs do not allow another dimension")
-            raised.append(Class(meta, cls.members))
+            raised.append(Class(meta, cls.members, documents=cls.documents))
         result = raised
         for cls in result:
             for i in cls.members:

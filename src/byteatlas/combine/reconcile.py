@@ -90,7 +90,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     findings += found
     if target is None or any(f.level == "conflict" for f in findings):
         return None, findings
-    kept, differing = attrs.merged([c.meta.attributes for c in q.classes], q.options.attributes)
+    kept, differing = attrs.merged([d for c in q.classes for d in c.attributes], q.options.attributes)
     findings += attrs.note_dropped(q.path, differing, q.options.attributes)
     if target.unpack is not None:
         kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}

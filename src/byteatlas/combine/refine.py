@@ -143,4 +143,7 @@ def reclassified(classes: Sequence[Class], by_input: dict[int, VirtualArray]) ->
                 grid = meta.grid if isinstance(meta.grid, RectilinearGrid) else None
                 # Parts use different ones of their class's encodings, in which only codecs may differ.
                 found.setdefault((number, grid, repr(meta.encodings)), (meta, []))[1].append(i)
-    return [Class(meta, tuple(members)) for meta, members in found.values()]
+    return [
+        Class(meta, tuple(members), documents=classes[number].documents)
+        for (number, _, _), (meta, members) in found.items()
+    ]

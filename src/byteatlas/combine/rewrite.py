@@ -67,7 +67,7 @@ def rewritten(
     if trouble is not None:
         return None, [trouble]
     line = np.concatenate(placed, axis=axis)
-    kept, differing = attrs.merged([c.meta.attributes for c in classes], context.options.attributes)
+    kept, differing = attrs.merged([d for c in classes for d in c.attributes], context.options.attributes)
     if any("units" in c.meta.attributes for c in classes):
         kept |= {"units": target.text, "calendar": target.calendar}
     findings.append(Finding("reconciled", "units", path, names, f"converted to {target.text!r} and kept in the map"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
 
@@ -28,17 +29,43 @@ DECODE_FREE: Mapping[str, tuple[str, ...]] = {
     "numcodecs.imagecodecs_deflate": ("level", "raw"),
 }
 
+MEANING = (
+    "units",
+    "calendar",
+    "positive",
+    "standard_name",
+    "flag_values",
+    "flag_masks",
+    "flag_meanings",
+    "formula_terms",
+    "grid_mapping",
+)
+"""Values of different files mean different things when one of these differs."""
+SIGNIFICANT = (*MEANING, *PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)
+"""Files in which one of these differs are looked at apart."""
+ABSENT: Any = object()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Class:
-    """Inputs whose metadata for a variable are the same but for the lengths along concatenated axes.
+    """Inputs whose metadata for a variable are the same but for the lengths along concatenated axes, and for attributes
+    that do not change what values mean.
 
-    ``even``: they are known to be the same along these axes too.
+    Attributes:
+        meta: of the first.
+        even: the lengths along concatenated axes are known to be the same too.
+        documents: the attributes of each member, when they are not the same.
     """
 
     meta: ArrayMeta
     members: tuple[int, ...]
     even: bool = False
+    documents: Mapping[int, Mapping[str, JSON]] = field(default_factory=dict)
+
+    @property
+    def attributes(self) -> list[Mapping[str, JSON]]:
+        """The attributes of its members, once when they are the same."""
+        return [self.documents[i] for i in self.members] if self.documents else [self.meta.attributes]
 
 
 BATCH = 256
@@ -73,50 +100,80 @@ def classify(
     """Group inputs by metadata, in order of first appearance; lengths along ``free_axes`` do not count."""
     first = metas[0]
     # Files that were loaded together share what they have in common: nothing has to be compared then.
-    if all(map(is_, metas, repeat(first))) or plainly_equal(first, metas, chains or Chains()):
-        return [Class(first, tuple(inputs), even=True)]
-    found: list[tuple[ArrayMeta, list[int]]] = [(first, [])]
-    last, members = found[0]
-    known = {id(first): members}
-    for i, meta in zip(inputs, metas, strict=True):
-        own = known.get(id(meta))
-        if own is None:
-            if not alike(meta, last, free_axes):
-                last, members = class_of(meta, found, free_axes)
-            own = known[id(meta)] = members
-        own.append(i)
-    return [Class(meta, tuple(members)) for meta, members in found]
+    alike_all = EQUAL if all(map(is_, metas, repeat(first))) else plainly_equal(first, metas, chains or Chains())
+    if alike_all != DIFFERENT:
+        own = {} if alike_all == EQUAL else dict(zip(inputs, map(ATTRIBUTES, metas), strict=True))
+        return [Class(first, tuple(inputs), True, own)]
+    found: dict[object, list[tuple[ArrayMeta, list[int]]]] = {}
+    order: list[tuple[ArrayMeta, list[int]]] = []
+    known: dict[int, list[int]] = {}  # by identity: descriptions that files share are looked at once
+    for k, meta in enumerate(metas):
+        members = known.get(id(meta))
+        if members is None:
+            members = known[id(meta)] = class_of(meta, found, order, free_axes)
+        members.append(k)
+    places = list(inputs)
+    return [
+        Class(meta, tuple([places[k] for k in members]), documents=documents_of(meta, members, metas, places))
+        for meta, members in order
+    ]
 
 
-def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], chains: Chains) -> bool:
-    """Whether all are equal in the simplest way; False when that needs a closer look.
+def documents_of(
+    first: ArrayMeta, members: Sequence[int], metas: Sequence[ArrayMeta], inputs: Sequence[int]
+) -> Mapping[int, Mapping[str, JSON]]:
+    """The attributes of each member by input; none when they are all the same."""
+    own = [metas[k].attributes for k in members]
+    return {} if own.count(first.attributes) == len(own) else {inputs[k]: metas[k].attributes for k in members}
+
+
+DIFFERENT, MEANING_ALIKE, EQUAL = range(3)
+"""What many descriptions are; between the extremes: equal but for attributes that do not change what values mean."""
+
+
+def plainly_equal(first: ArrayMeta, metas: Sequence[ArrayMeta], chains: Chains) -> int:
+    """How alike all are, in the simplest way; ``DIFFERENT`` when that needs a closer look.
 
     This runs for every variable of every file: facts are taken and counted by C code, fact by fact.
     """
     if not isinstance(first.grid, RegularGrid) or len(first.encodings) != 1:
-        return False
+        return DIFFERENT
     one = first.encodings[0]
     if one.chunk_shape is not None or one.data_type is not None or one.cast:
-        return False
-    parts = [metas[i : i + BATCH] for i in range(0, len(metas), BATCH)]
-    if not all(facts_equal(first, part) for part in parts):
-        return False
+        return DIFFERENT
+    found = EQUAL
+    for i in range(0, len(metas), BATCH):
+        part = metas[i : i + BATCH]
+        found = min(found, attributes_alike(first.attributes, list(map(ATTRIBUTES, part))))
+        if found == DIFFERENT or not facts_equal(first, part):
+            return DIFFERENT
     encodings = list(map(ENCODINGS, metas))
     if not chains.known(encodings):
         if not all(chains_equal(one, encodings[i : i + BATCH]) for i in range(0, len(metas), BATCH)):
-            return False
+            return DIFFERENT
         chains.equal = encodings
-    return True
+    return found
+
+
+def attributes_alike(first: Mapping[str, JSON], documents: Sequence[Mapping[str, JSON]]) -> int:
+    """How alike a few documents of attributes are."""
+    n = len(documents)
+    if documents.count(first) == n:
+        return EQUAL
+    for name in SIGNIFICANT:
+        wanted, values = first.get(name, ABSENT), [d.get(name, ABSENT) for d in documents]
+        if values.count(wanted) != n and not all(same_json(v, wanted) for v in values):
+            return DIFFERENT
+    return MEANING_ALIKE
 
 
 def facts_equal(first: ArrayMeta, metas: Sequence[ArrayMeta]) -> bool:
-    """Whether a few descriptions say the same of everything but encodings."""
+    """Whether a few descriptions say the same of everything but attributes and encodings."""
     n, kind = len(metas), first.data_type
     grids, types = list(map(GRID, metas)), list(map(TYPE, metas))
     return (
         list(map(SHAPE, metas)).count(first.shape) == n
         and list(map(DIMS, metas)).count(first.dimension_names) == n
-        and list(map(ATTRIBUTES, metas)).count(first.attributes) == n
         and same_fills(first.fill_value, list(map(FILL, metas)))
         and list(map(type, grids)).count(RegularGrid) == n
         and list(map(CHUNKS, grids)).count(getattr(first.grid, "chunk_shape", None)) == n
@@ -156,19 +213,43 @@ def same_fills(wanted: Any, fills: list[Any]) -> bool:
 
 
 def class_of(
-    meta: ArrayMeta, found: list[tuple[ArrayMeta, list[int]]], free_axes: frozenset[int]
-) -> tuple[ArrayMeta, list[int]]:
-    """The class that a description belongs to, or a new one."""
-    for known in found:
-        if alike(meta, known[0], free_axes):
-            return known
-    new: tuple[ArrayMeta, list[int]] = (meta, [])
-    found.append(new)
-    return new
+    meta: ArrayMeta,
+    found: dict[object, list[tuple[ArrayMeta, list[int]]]],
+    order: list[tuple[ArrayMeta, list[int]]],
+    free_axes: frozenset[int],
+) -> list[int]:
+    """The members of the class that a description belongs to, or of a new one. ``found`` are classes by `mark`."""
+    some = found.setdefault(mark(meta, free_axes), [])
+    for known, members in some:
+        if alike(meta, known, free_axes):
+            return members
+    some.append((meta, []))
+    order.append(some[-1])
+    return some[-1][1]
+
+
+def mark(meta: ArrayMeta, free_axes: frozenset[int]) -> object:
+    """Something to look a description up by: those that are alike have the same."""
+    a = meta.attributes
+    return (
+        tuple([n for i, n in enumerate(meta.shape) if i not in free_axes]),
+        meta.data_type.name,
+        tuple([hashable(a[name]) if name in a else ABSENT for name in SIGNIFICANT]),
+    )
+
+
+def hashable(value: JSON) -> object:
+    """A JSON value by which equal ones (in the sense of `same_json`) can be looked up."""
+    if isinstance(value, Mapping):
+        return frozenset([(k, hashable(v)) for k, v in value.items()])
+    if isinstance(value, (list, tuple)):
+        return tuple([hashable(v) for v in value])
+    return value if value == value else None
 
 
 def alike(a: ArrayMeta, b: ArrayMeta, free_axes: frozenset[int]) -> bool:
-    """Whether two arrays differ in nothing but lengths along some axes. Cheapest tests first."""
+    """Whether two arrays differ in nothing but lengths along some axes, and attributes that do not change what values
+    mean. Cheapest tests first."""
     if a.shape != b.shape and (
         len(a.shape) != len(b.shape)
         or any(x != y for i, (x, y) in enumerate(zip(a.shape, b.shape, strict=True)) if i not in free_axes)
@@ -182,7 +263,7 @@ def alike(a: ArrayMeta, b: ArrayMeta, free_axes: frozenset[int]) -> bool:
         and same_encodings(a.encodings, b.encodings)
         and same_scalar(a.fill_value, b.fill_value)
         and a.dimension_names == b.dimension_names
-        and same_json(a.attributes, b.attributes)
+        and (a.attributes is b.attributes or attributes_alike(a.attributes, [b.attributes]) != DIFFERENT)
     )
 
 

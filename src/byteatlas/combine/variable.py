@@ -57,7 +57,9 @@ def treat(path: str, context: Context) -> Outcome:
     if len(classes) == 1 and not lifted and len(have) == len(context.inputs):
         run = plain_run(axes, arrays, classes[0], context)
         if run is not None:
-            return run, []
+            kept, differing = attrs.merged(classes[0].attributes, context.options.attributes)
+            run = replace(run, meta=replace(run.meta, attributes=kept)) if classes[0].documents else run
+            return run, attrs.note_dropped(path, differing, context.options.attributes)
     return mosaic(path, have, arrays, classes, lifted, context)
 
 
@@ -124,12 +126,12 @@ def once(
         findings += unequal(path, arrays, names, context.options, context.read, alike=len(classes) == 1)
         if any(f.level == "conflict" for f in findings):
             return None, findings
-    kept, differing = attrs.merged([c.meta.attributes for c in classes], context.options.attributes)
+    kept, differing = attrs.merged([d for c in classes for d in c.attributes], context.options.attributes)
     own = classes[0].meta.attributes
     kept |= {k: own[k] for k in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES) if k in own}
     findings += attrs.note_dropped(path, differing, context.options.attributes)
     array = arrays[0]
-    if len(classes) > 1:
+    if len(classes) > 1 or classes[0].documents:
         array = replace(array, meta=replace(array.meta, attributes=kept))
     return Ready(array, "once"), findings
 
