@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, SourceInfo, VirtualArray
-from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
+from byteatlas.meta.model import ArrayMeta, ChunkGrid, CodecSpec, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
 
 BATCH_ROWS = 4 << 20
@@ -324,8 +324,11 @@ def positions(grid_shape: Shape, origin: Shape, block: Shape) -> NDArray[np.int6
 
 def new_axis(meta: ArrayMeta, name: str | None, length: int = 1) -> ArrayMeta | None:
     """The metadata with a leading axis of chunk length 1; None when the codecs cannot take one more axis."""
-    if not isinstance(meta.grid, RegularGrid):
-        return None
+    match meta.grid:
+        case RegularGrid(chunk_shape):
+            grid: ChunkGrid = RegularGrid((1, *chunk_shape))
+        case RectilinearGrid(edges):
+            grid = RectilinearGrid(((1,) * length, *edges))
     encodings = []
     for encoding in meta.encodings:
         codecs = lifted(encoding.codecs)
@@ -340,7 +343,7 @@ def new_axis(meta: ArrayMeta, name: str | None, length: int = 1) -> ArrayMeta | 
     return replace(
         meta,
         shape=(length, *meta.shape),
-        grid=RegularGrid((1, *meta.grid.chunk_shape)),
+        grid=grid,
         encodings=tuple(encodings),
         dimension_names=dims,
     )

@@ -33,7 +33,7 @@ def parts(array: VirtualArray, axis: int, spans: Sequence[Span]) -> list[Virtual
     borders = boundaries(length, meta.grid, axis)
     inside = np.setdiff1d(np.array([a for a, b in spans if b > a], np.int64), borders)
     if not inside.size:
-        return [whole_chunks(array, axis, borders, span) for span in spans]
+        return many_whole(array, axis, borders, spans)
     step = raw_step(array, axis)
     if step is not None:
         return [byte_range(array, axis, span, step) for span in spans]
@@ -62,6 +62,28 @@ def whole_chunks(array: VirtualArray, axis: int, borders: NDArray[np.int64], spa
         grid = RectilinearGrid(tuple(e[first:last] if i == axis else e for i, e in enumerate(grid.edges)))
     shape = tuple(stop - start if i == axis else n for i, n in enumerate(meta.shape))
     return VirtualArray(replace(meta, shape=shape, grid=grid), sliced(array.manifest, axis, first, last))
+
+
+def many_whole(array: VirtualArray, axis: int, borders: NDArray[np.int64], spans: Sequence[Span]) -> list[VirtualArray]:
+    """`whole_chunks` for each span; thousands of them in a regular grid share metadata and take slices of columns."""
+    meta, m = array.meta, array.manifest
+    if axis or not isinstance(meta.grid, RegularGrid) or not isinstance(m, ChunkManifest) or m.inlined:
+        return [whole_chunks(array, axis, borders, span) for span in spans]
+    chunk, layer, inner = meta.grid.chunk_shape[0], math.prod(m.grid_shape[1:]), m.grid_shape[1:]
+    metas: dict[int, ArrayMeta] = {}
+    result = []
+    for start, stop in spans:
+        n = stop - start
+        own = metas.get(n)
+        if own is None:
+            own = metas[n] = replace(meta, shape=(n, *meta.shape[1:]))
+        first = start // chunk
+        count = -(-n // chunk)
+        rows = slice(first * layer, (first + count) * layer)
+        column = None if m.encoding is None else m.encoding[rows]
+        part = ChunkManifest((count, *inner), m.sources, m.source[rows], m.offset[rows], m.length[rows], column)
+        result.append(VirtualArray(own, part))
+    return result
 
 
 def simplified(array: VirtualArray, axis: int) -> VirtualArray:
