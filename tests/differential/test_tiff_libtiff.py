@@ -101,8 +101,8 @@ def test_verify_asks_libtiff(tmp_path: Path) -> None:
 # Old-style JPEG -------------------------------------------------------------------------------------------------------
 
 
-def jpeg(samples: int = 3, subsampling: str = "420") -> bytes:
-    y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
+def jpeg(samples: int = 3, subsampling: str = "420", height: int = HEIGHT, width: int = WIDTH) -> bytes:
+    y, x = np.mgrid[0:height, 0:width]
     image = np.stack([y * 6, x * 5, 255 - y * 3 - x * 2], -1).astype(np.uint8)
     options = {"subsampling": subsampling, "outcolorspace": "YCBCR"} if samples == 3 else {}
     return bytes(imagecodecs.jpeg8_encode(image if samples == 3 else image[..., 0].copy(), level=90, **options))
@@ -170,6 +170,17 @@ def test_old_jpeg_of_tables(load: Any) -> None:
     np.testing.assert_array_equal(load(data), expected)
     same = write([Raw(old() | {513: (LONG, [HEAD])}, [stream])])
     np.testing.assert_array_equal(load(same), expected)
+
+
+def test_old_jpeg_in_a_tile(load: Any) -> None:
+    stream = jpeg(height=48, width=64)
+    q, dc, ac = table_positions(stream)
+    _, scan = segments(stream)
+    tags = {k: v for k, v in old().items() if k != 278} | {512: (SHORT, [1]), 322: (SHORT, [64]), 323: (SHORT, [48])}
+    tags |= {t: (LONG, [HEAD + p for p in where]) for t, where in ((519, q), (520, dc), (521, ac))}
+    tags |= {324: (LONG, [HEAD + scan]), 325: (LONG, [len(stream) - scan])}
+    data = write([Raw(tags, [stream], tiled=True)])
+    np.testing.assert_array_equal(load(data), pillow(data))
 
 
 def test_old_jpeg_without_strips_or_samples(load: Any) -> None:
