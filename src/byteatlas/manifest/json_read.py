@@ -150,7 +150,12 @@ class JsonMap:
 
     def tree(self) -> VirtualNode:
         """The tree of virtual arrays, none of whose chunks was looked at yet."""
-        return self.hierarchy.build(lambda path, meta: LazyJson(self, path, meta))
+
+        def attach(path: str, meta: ArrayMeta) -> Manifest:
+            self._metas[path] = meta  # loading the columns asks for it again
+            return LazyJson(self, path, meta)
+
+        return self.hierarchy.build(attach)
 
     def meta(self, path: str) -> ArrayMeta:
         if path not in self._metas:
