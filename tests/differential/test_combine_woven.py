@@ -99,7 +99,7 @@ def test_overlapping_tails(tmp_path: Path, policy: Any, chunks: Any) -> None:
         make(tmp_path / "b.h5", range(8, 18), seed=1000, chunks=chunks),
         make(tmp_path / "c.h5", range(17, 20), seed=2000, chunks=chunks and (1, 3)),
     ]
-    with pytest.raises(Conflict, match=r"8 \.\.\. 17.*duplicates.*a\.h5.*b\.h5.*\[overlap\]"):
+    with pytest.raises(Conflict, match=r"8 \.\.\. 17.*a\.h5.*duplicates.*b\.h5.*\[overlap\]"):
         ba.combine(paths, concat="time")
     both = ba.combine(paths, concat="time", duplicates=policy)
     same(both, merged(paths, policy), tmp_path)
@@ -151,7 +151,7 @@ def test_tiles_of_interleaved_times(tmp_path: Path) -> None:
 def test_times_that_were_rounded_are_not_taken_for_others(tmp_path: Path) -> None:
     day = np.arange(6) / 24
     paths = [make(tmp_path / "a.h5", day), make(tmp_path / "b.h5", (np.arange(3, 9) * np.float32(1 / 24)).astype("f8"))]
-    with pytest.raises(Conflict, match="all but equal"):
+    with pytest.raises(Conflict, match=r"differ from those of .*a\.h5.*b\.h5"):
         ba.combine(paths, concat="time", duplicates="first")
 
 
@@ -187,7 +187,7 @@ def test_more_parts_than_can_be_said_are_refused(tmp_path: Path) -> None:
         ba.combine(paths, concat="time")
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(14))
 def test_any_times(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     paths, policy = [], ("first", "last")[seed % 2]
@@ -197,3 +197,29 @@ def test_any_times(tmp_path: Path, seed: int) -> None:
         chunks = None if rng.random() < 0.2 else (int(rng.integers(1, n + 1)), int(rng.integers(1, 4)))
         paths.append(make(tmp_path / f"{k}.h5", times, seed=1000 * k, chunks=chunks))
     same(ba.combine(paths, concat="time", duplicates=policy), merged(paths, policy), tmp_path)
+
+
+def test_leaving_out_what_overlaps(tmp_path: Path) -> None:
+    """The file that comes later is blamed, not all the others."""
+    for again in ([2, 3], [0, 2, 4]):
+        paths = [
+            make(tmp_path / "a.h5", [0, 2, 4]),
+            make(tmp_path / "b.h5", again, seed=9),
+            make(tmp_path / "c.h5", [5]),
+        ]
+        root: Any = ba.open(ba.combine(paths, concat="time", on_conflict="drop-file"))
+        assert root["time"][...].tolist() == [0, 2, 4, 5]
+
+
+def test_text_as_the_coordinate(tmp_path: Path) -> None:
+    paths = []
+    for k, names in enumerate((["a", "c", "e"], ["b", "c"])):
+        with h5py.File(tmp_path / f"{k}.h5", "w") as f:
+            f.create_dataset("site", data=names, dtype=h5py.string_dtype())
+            f["site"].make_scale("site")
+            v = f.create_dataset("v", data=np.arange(len(names)) + 100 * k, chunks=(1,))
+            v.dims[0].attach_scale(f["site"])
+        paths.append(str(tmp_path / f"{k}.h5"))
+    root: Any = ba.open(ba.combine(paths, concat="site", duplicates="last"))
+    assert root["site"][...].tolist() == ["a", "b", "c", "e"]
+    assert root["v"][...].tolist() == [0, 100, 101, 2]

@@ -167,8 +167,8 @@ def cells_of(
             findings.append(Finding("note", "duplicate", path, tuple(names), detail))
             continue
         if unequal(path, [by_input[i] for i in inputs], names, context.options, context.read):
-            detail = "several files have the same coordinate values, and different data"
-            findings.append(Finding("conflict", "duplicate", path, tuple(names), detail))
+            detail = f"files have the same coordinate values as {names[0]}, and different data"
+            findings.append(Finding("conflict", "duplicate", path, tuple(names[1:]), detail))
     return cells, findings
 
 

@@ -86,7 +86,7 @@ def by_place(
         if block not in places or context.options.duplicates == "last":
             places[block] = (i, v)
         elif context.options.duplicates == "error" and not np.array_equal(places[block][1], v, equal_nan=True):
-            names = (context.names[places[block][0]], context.names[i])
-            detail = "several files have the same coordinate values, and different data"
-            return [], Finding("conflict", "duplicate", path, names, detail)
+            first = context.names[places[block][0]]
+            detail = f"files have the same coordinate values as {first}, and different data"
+            return [], Finding("conflict", "duplicate", path, (context.names[i],), detail)
     return [v for _, (_, v) in sorted(places.items())], None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combine.cut import Span
-from byteatlas.combine.model import Duplicates, Finding, scalar_json
+from byteatlas.combine.model import Duplicates, Finding, listed, scalar_json
 from byteatlas.combine.order import Arranged
 
 NEAR = 1e-6
@@ -150,9 +150,10 @@ def too_near(dim: str, arranged: Arranged, files: Sequence[Sequence[str]]) -> Fi
         return None
     at = int(odd[0])
     a, b = order[at], order[at + 1]
-    names = tuple(dict.fromkeys((*files[run[a]], *files[run[b]])))
-    detail = f"values of {dim!r} in several files are all but equal: {float(line[a])!r} and {float(line[b])!r}"
-    return Finding("conflict", "overlap", None, names, detail)
+    one, other = sorted((int(run[a]), int(run[b])))
+    pair = f"{float(line[a])!r} and {float(line[b])!r}"
+    detail = f"values of {dim!r} differ from those of {listed(files[one])} as if by rounding: {pair}"
+    return Finding("conflict", "overlap", None, tuple(files[other]), detail)
 
 
 def shared_text(arranged: Arranged, entries: Entries) -> str:

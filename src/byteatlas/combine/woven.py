@@ -115,9 +115,9 @@ def compare(dim: Dimension, both: Entries, context: Context) -> None:
                 continue
             if unequal(path, [pieces[i][k][path] for i, k in members], names, context.options, context.read):
                 text = shared_text(dim.arranged, both)
-                detail = f"files that share {dim.name!r} values ({text}) have different data for them; "
+                detail = f"files that share {dim.name!r} values ({text}) with {names[0]} have different data for them; "
                 detail += "duplicates='first' or 'last' says which count"
-                raise CannotCut(Finding("conflict", "overlap", path, tuple(dict.fromkeys(names)), detail))
+                raise CannotCut(Finding("conflict", "overlap", path, tuple(dict.fromkeys(names[1:])), detail))
 
 
 def cut_along(number: int, entries: Entries, context: Context) -> tuple[Context, int]:
