@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -117,6 +118,53 @@ def test_virtual_datasets(make: Make) -> None:
     first = {e.codecs[0].name for e in virtual.arrays["columns_chunks"].meta.encodings}
     assert "byteatlas.crop" in first  # columns 2 to 4 are inside of the sources' compressed chunks
     assert [Path(s.url).name for s in stacked.manifest.sources] == [f"piece_{n}.h5" for n in range(3)]
+
+
+def _part(kind: str, count: int, start: int) -> Any:
+    match kind:
+        case "run":
+            return slice(start, start + count)
+        case "steps":
+            return slice(start, start + 2 * count - 1, 2)
+    return [start, *range(start + 2, start + 1 + count)]
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_every_pair_of_virtual_selections(rank: int, tmp_path: Path) -> None:
+    """Neighbours, every second index, a list of indices: on each axis of both sides, also as lists of blocks."""
+    count = (3, 2, 2)[:rank]
+    shape = tuple(2 * n + 2 for n in count)
+    with h5py.File(tmp_path / "source.h5", "w") as file:
+        file["x"] = np.arange(np.prod(shape), dtype="f8").reshape(shape)
+    kinds = list(itertools.product(("run", "steps"), repeat=rank))
+    kinds += [("list", *more) for more in itertools.product(("run", "steps"), repeat=rank - 1)]
+    with h5py.File(tmp_path / "all.h5", "w") as file:
+        for i, (into, outof) in enumerate(itertools.product(kinds, kinds)):
+            layout = h5py.VirtualLayout(shape, "f8")
+            there = tuple(_part(k, n, 1) for k, n in zip(into, count, strict=True))
+            here = tuple(_part(k, n, 0) for k, n in zip(outof, count, strict=True))
+            layout[there] = h5py.VirtualSource("source.h5", "x", shape)[here]
+            file.create_virtual_dataset(f"v{i}", layout, fillvalue=-1)
+    compare(tmp_path / "all.h5", {})
+
+
+def test_virtual_selections_that_are_no_product(tmp_path: Path) -> None:
+    """An L of blocks side by side has an order of its own: refused. Blocks one below the other have not."""
+    with h5py.File(tmp_path / "l.h5", "w") as file:
+        file["x"] = np.arange(64.0).reshape(8, 8)
+        for name, second in (("beside", ((0, 4), (4, 2))), ("below", ((5, 1), (1, 4)))):
+            spaces = []
+            for shift in (0, 1):
+                space = h5py.h5s.create_simple((8, 8))
+                space.select_hyperslab((shift, shift), (3, 2))
+                start, size = second
+                space.select_hyperslab((start[0] + shift, start[1] + shift), size, op=h5py.h5s.SELECT_OR)
+                spaces.append(space)
+            plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            plist.set_virtual(spaces[1], b".", b"x", spaces[0])
+            kind, whole = h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((8, 8))
+            h5py.h5d.create(file.id, name.encode(), kind, whole, plist)
+    compare(tmp_path / "l.h5", {"beside": "virtual-dataset"})
 
 
 def test_dimension_names(make: Make) -> None:

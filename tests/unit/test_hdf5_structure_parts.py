@@ -19,7 +19,7 @@ from byteatlas_scanners.hdf5.btree2 import little
 from byteatlas_scanners.hdf5.dataset import split
 from byteatlas_scanners.hdf5.header import read_header
 from byteatlas_scanners.hdf5.links import External, Hard, Soft, UserDefined, parse_link
-from byteatlas_scanners.hdf5.selection import Slab, read_selection
+from byteatlas_scanners.hdf5.selection import Slab, Stretches, read_selection
 from byteatlas_scanners.hdf5.steps import Pool, elsewhere
 from byteatlas_scanners.hdf5.superblock import SIGNATURE, read_start
 from byteatlas_scanners.hdf5.table import Space, from_linear
@@ -172,7 +172,7 @@ def test_regular_and_irregular_selections() -> None:
     regular = struct.pack("<IIBBI", 2, 3, 1, 2, 1) + struct.pack("<HHHH", 3, 10, 0xFFFF, 2)
     assert read_selection(Cursor(FORM, regular)) == ((Slab(3, 10, None, 2),),)
     blocks = struct.pack("<IIIIII", 2, 1, 0, 0, 1, 2) + struct.pack("<IIII", 1, 2, 5, 5)
-    assert read_selection(Cursor(FORM, blocks)) == ((Slab(1, 1, 1, 2),), (Slab(5, 1, 1, 1),))
+    assert read_selection(Cursor(FORM, blocks)) == ((Stretches(((1, 2), (5, 1))),),)
     assert read_selection(Cursor(FORM, struct.pack("<IIII", 3, 1, 0, 0))) is None
 
 

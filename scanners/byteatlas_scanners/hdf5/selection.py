@@ -1,10 +1,14 @@
 """Dataspace selections as they are stored in virtual datasets and region references (format specification VIII.B).
 
-A selection is a hyperslab per axis. Irregular ones (lists of blocks, points) become several regular ones.
+A selection is a list of indices per axis, of which the selected elements are the product. What is no product (points,
+irregular lists of blocks) becomes several of them.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,6 +37,18 @@ class Slab(NamedTuple):
     def unlimited(self) -> bool:
         return self.times is None or self.block is None
 
+    @property
+    def size(self) -> int:
+        """Selected indices; 0 when there is no limit."""
+        return (self.times or 0) * (self.block or 0)
+
+    @property
+    def end(self) -> int | None:
+        """The index behind the last one, None when there is no limit."""
+        if self.times is None or self.block is None:
+            return None
+        return self.start + (self.times - 1) * self.stride + self.block
+
     def within(self, length: int) -> NDArray[np.int64]:
         """The selected indices below ``length``."""
         if self.block is None:
@@ -50,8 +66,39 @@ class Slab(NamedTuple):
         return self.start + order // self.block * self.stride + order % self.block
 
 
-Selection: TypeAlias = tuple[tuple[Slab, ...], ...] | None
-"""Regular selections that together are the whole one, in order; None = everything."""
+class Stretches(NamedTuple):
+    """A selection along one axis by its stretches of neighbouring indices: (start, length), ascending and apart."""
+
+    runs: tuple[tuple[int, int], ...]
+
+    @property
+    def unlimited(self) -> bool:
+        return False
+
+    @property
+    def size(self) -> int:
+        """Selected indices."""
+        return sum(length for _, length in self.runs)
+
+    @property
+    def end(self) -> int | None:
+        """The index behind the last one."""
+        start, length = self.runs[-1]
+        return start + length
+
+    def within(self, length: int) -> NDArray[np.int64]:
+        """The selected indices below ``length``."""
+        found = np.concatenate([np.arange(start, start + n, dtype=np.int64) for start, n in self.runs])
+        return found[found < length]
+
+    def first(self, number: int) -> NDArray[np.int64]:
+        """The first ``number`` selected indices."""
+        return self.within(1 << 62)[:number]
+
+
+Axis: TypeAlias = Slab | Stretches
+Selection: TypeAlias = tuple[tuple[Axis, ...], ...] | None
+"""Products that together are the whole selection, in order; None = everything."""
 
 
 def read_selection(cursor: Cursor) -> Selection:
@@ -110,8 +157,35 @@ def _blocks(cursor: Cursor, rank: int, count: int, width: int) -> Selection:
         ends = [cursor.uint(width) for _ in range(rank)]
         if any(e < s for s, e in zip(starts, ends, strict=True)):
             raise CorruptFile(cursor.at, "a selected block that ends before it begins")
-        found.append(tuple([Slab(s, 1, 1, e - s + 1) for s, e in zip(starts, ends, strict=True)]))
-    return tuple(found)
+        found.append(tuple([(s, e - s + 1) for s, e in zip(starts, ends, strict=True)]))
+    product = _product(found)
+    if product is not None:
+        return (product,)
+    return tuple(tuple([Slab(start, 1, 1, length) for start, length in block]) for block in found)
+
+
+def _product(blocks: Sequence[tuple[tuple[int, int], ...]]) -> tuple[Axis, ...] | None:
+    """Blocks of (start, length) per axis as one selection, when they are all combinations of stretches along the axes.
+
+    Writers list the blocks of regular hyperslabs too. Elements are ordered over all blocks, not block by block, so the
+    blocks of two such selections do not correspond.
+    """
+    axes: list[Axis] = []
+    for runs in (sorted(set(column)) for column in zip(*blocks, strict=True)):
+        starts, lengths = [start for start, _ in runs], {length for _, length in runs}
+        if any(start + length > after for (start, length), after in zip(runs, starts[1:], strict=False)):
+            return None
+        steps = {b - a for a, b in pairwise(starts)}
+        if len(lengths) == 1 and len(steps) <= 1:
+            axes.append(Slab(starts[0], steps.pop() if steps else 1, len(runs), lengths.pop()))
+        else:
+            axes.append(Stretches(tuple(runs)))
+    whole = math.prod(_runs_of(axis) for axis in axes) == len(blocks) == len(set(blocks))
+    return tuple(axes) if axes and whole else None
+
+
+def _runs_of(axis: Axis) -> int:
+    return len(axis.runs) if isinstance(axis, Stretches) else axis.times or 0
 
 
 def _points(cursor: Cursor, version: int) -> Selection:

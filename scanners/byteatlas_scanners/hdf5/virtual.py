@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,8 +131,8 @@ def _bounded(selection: Selection) -> Iterable[tuple[int, int]]:
     """Along each limited axis, the end of a selection."""
     for slabs in selection or ():
         for axis, slab in enumerate(slabs):
-            if slab.times is not None and slab.block is not None:
-                yield axis, slab.start + (slab.times - 1) * slab.stride + slab.block
+            if slab.end is not None:
+                yield axis, slab.end
 
 
 def _unlimited_axis(selection: Selection) -> int | None:
@@ -144,7 +145,8 @@ def _selected(mapping: Mapping, axis: int, find: Find) -> int:
     """Elements along the unlimited axis that the sources can fill."""
     assert mapping.virtual is not None
     if mapping.numbered:
-        block = mapping.virtual[0][axis].block
+        slab = mapping.virtual[0][axis]
+        block = slab.block if isinstance(slab, Slab) else None
         if block is None:
             raise Unsupported(Reason.VIRTUAL_DATASET, "numbered sources without a block size")
         number = 0
@@ -186,6 +188,7 @@ def _numbered_boxes(mapping: Mapping, shape: tuple[int, ...], find: Find) -> lis
     if axis is None or mapping.virtual is None:
         raise Unsupported(Reason.VIRTUAL_DATASET, "numbered sources of a limited selection")
     slab = mapping.virtual[0][axis]
+    assert isinstance(slab, Slab)  # it is unlimited
     found: list[Box] = []
     number = 0
     while (source := find(*mapping.named(number))) is not None:
@@ -220,8 +223,7 @@ def _runs(selection: Selection, shape: tuple[int, ...], axis: int | None, room: 
                 indices = slab.first(room)
             else:
                 indices = slab.within(length)
-                wanted = (slab.times or 0) * (slab.block or 0)
-                if not slab.unlimited and len(indices) != wanted:
+                if not slab.unlimited and len(indices) != slab.size:
                     raise Unsupported(Reason.VIRTUAL_DATASET, "a selection outside of its dataset")
             parts.append(_stretches(indices))
         out.append(parts)
@@ -241,6 +243,8 @@ def _pair(source: VirtualArray, into: Runs, outof: Runs) -> list[Box]:
     """Match the stretches of both selections, axis by axis; axes of one element may be anywhere."""
     if len(into) != len(outof):
         raise Unsupported(Reason.VIRTUAL_DATASET, "selections of different kinds")
+    if len(into) > 1 and not (_in_sequence(into) and _in_sequence(outof)):
+        raise Unsupported(Reason.VIRTUAL_DATASET, "irregular selections")
     found: list[Box] = []
     for target, origin in zip(into, outof, strict=True):
         sizes = [sum(n for _, n in runs) for runs in target]
@@ -257,6 +261,14 @@ def _pair(source: VirtualArray, into: Runs, outof: Runs) -> list[Box]:
         _match_thin_axes(axes, len(lengths))
         found += _boxes(source, target, origin, tuple(axes))
     return found
+
+
+def _in_sequence(parts: Runs) -> bool:
+    """Whether the elements of a part all come before those of the next: single elements, or one row after the other."""
+    if all(sum(n for _, n in runs) == 1 for part in parts for runs in part):
+        return True
+    rows = [(part[0][0][0], part[0][-1][0] + part[0][-1][1]) for part in parts if part and part[0]]
+    return len(rows) == len(parts) and all(end <= start for (_, end), (start, _) in pairwise(rows))
 
 
 def _match_thin_axes(axes: list[int | None], rank: int) -> None:
