@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
+from byteatlas.manifest.few import FEW, few_pairs, few_positions, slices
 from byteatlas.manifest.fields import grid_positions, two_numbers
 from byteatlas.manifest.generate import Generated, Single, Target
 from byteatlas.manifest.json_tokens import Entries, unescape
@@ -144,7 +145,11 @@ class ColumnSink:
 
     def lists(self, entries: Entries) -> None:
         numbers = intern_urls(entries, self._urls, self._number)
-        offset, length, good = two_numbers(entries.view, entries.tail, entries.tail_end)
+        pairs = few_pairs(slices(entries.data, entries.tail, entries.tail_end)) if len(entries) <= FEW else None
+        if pairs is None:
+            offset, length, good = two_numbers(entries.view, entries.tail, entries.tail_end)
+        else:
+            (offset, length), good = pairs, np.ones(len(entries), np.bool_)
         whole = entries.tail_end == entries.tail
         length[whole] = WHOLE
         bad = ~good & ~whole
@@ -229,9 +234,13 @@ class ColumnSink:
             return
         begin, end = entries.key[which] + len(owner.mark), entries.key_end[which]
         suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
-        flat, good = grid_positions(
-            entries.view, begin, end - len(suffix), collector.grid_shape, ord(meta.keys.separator)
-        )
+        shape, separator = collector.grid_shape, meta.keys.separator
+        if len(begin) <= FEW and not suffix:
+            few = few_positions(slices(entries.data, begin, end), shape, separator)
+            if few is not None:
+                self._take(collector, few, which, rows)
+                return
+        flat, good = grid_positions(entries.view, begin, end - len(suffix), shape, ord(separator))
         if suffix:
             last = entries.view[end[:, None] + np.arange(-len(suffix), 0)]
             good &= (last == np.frombuffer(suffix, np.uint8)).all(axis=1)
