@@ -116,3 +116,38 @@ def test_coordinate_sources() -> None:
         source_of("t=name:(")
     with pytest.raises(BadRequest):
         date_pattern("%Q")
+
+
+def test_select(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = make(tmp_path / "a.h5", 3)
+    with h5py.File(source, "a") as f:
+        f["time"].attrs["units"] = "days since 2000-12-28"
+    out = str(tmp_path / "b.json")
+    assert run(["select", source, out, "time=2001"]) == 0
+    root: Any = ba.open(out)
+    assert (root["time"][...].tolist(), root["v"][...].tolist()) == ([4, 5], [4, 5])
+    capsys.readouterr()
+    assert run(["select", source, out, "time=..2000-12-31T12:00", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"written": out}
+    root = ba.open(out)
+    assert root["time"].shape == (1,)
+    assert run(["select", source, out, "time=2001-01-01..2001-01-02", "--mask", "--keep-cut", "--fill", "-1"]) == 0
+    root = ba.open(out)
+    assert root["v"][...].tolist() == [3, 4, 5]  # the first chunk has two days
+    assert run(["select", source, out, "time=2001-01-02", "--mask"]) == 0
+    root = ba.open(out)
+    assert root["v"][...].tolist() == [0, 0, 5]
+    assert run(["select", source, out, "time=2005"]) != 0
+    assert "its values go from" in capsys.readouterr().err
+    for wrong in (["time"], ["=3..4"], ["x=3"], ["time=2001", "--cut", "--mask"], ["time=2001", "--keep-cut"]):
+        assert run(["select", source, out, *wrong]) == 2
+
+
+@pytest.mark.parametrize("text", ["lat=-2.5..4", "lat=-2.5 .. 4", "lat=-25e-1..4."])
+def test_numbers_in_regions(tmp_path: Path, text: str) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["lat"] = np.arange(-5, 6) / 2.0
+        f["lat"].make_scale("lat")
+    assert run(["select", str(tmp_path / "a.h5"), str(tmp_path / "b.json"), text]) == 0
+    root: Any = ba.open(str(tmp_path / "b.json"))
+    assert root["lat"][...].tolist() == [-2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5]

@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Entry] = {
     "inline": Entry("byteatlas.cli.maps:inline", "Copy small chunks into a map."),
     "deinline": Entry("byteatlas.cli.maps:deinline", "Move inline data into a file beside the map."),
     "consolidate": Entry("byteatlas.cli.maps:consolidate", "Put all metadata under one key as well."),
+    "select": Entry("byteatlas.cli.select:select", "Write the part of a map between coordinate values."),
     "split": Entry("byteatlas.cli.maps:split", "Write one map as several."),
     "append": Entry("byteatlas.cli.maps:append", "Add maps or archives to a map."),
     "diff": Entry("byteatlas.cli.maps:diff", "Compare two maps."),

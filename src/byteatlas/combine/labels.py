@@ -30,6 +30,7 @@ Region: TypeAlias = Mapping[str, object]
 PERIOD = re.compile(
     r"^(-?\d{1,5})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?)?)?)?Z?$"
 )
+NUMBER = re.compile(r"[+-]?(\d{1,18}|(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d{1,3})?)")
 STEPS = (3_600_000_000_000, 60_000_000_000, 1_000_000_000)
 """Nanoseconds of an hour, a minute, a second."""
 
@@ -122,6 +123,8 @@ def bound(axis: Axis, label: object) -> tuple[Any, Any]:
 def number(name: str, label: object) -> Any:
     if isinstance(label, np.generic):
         label = label.item()
+    if isinstance(label, str) and NUMBER.fullmatch(label.strip()):
+        label = float(label) if re.search("[.eE]", label) else int(label)
     if isinstance(label, bool) or not isinstance(label, (int, float)) or label != label:
         raise BadSelection(f"{name!r} has no value {label!r}; numbers are needed (or dates, for a time)")
     return label

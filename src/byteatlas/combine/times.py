@@ -197,7 +197,8 @@ def same_calendar(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) ->
     if names != {"standard", "proleptic_gregorian"}:
         return None
     for u, v in zip(units, values, strict=True):
-        if u.reference < CHANGE_NS or (v.size and u.reference + float(np.nanmin(v)) * u.unit < CHANGE_NS):
+        known = v[v == v]
+        if u.reference < CHANGE_NS or (known.size and u.reference + float(known.min()) * u.unit < CHANGE_NS):
             return None
     return "standard"
 

@@ -1,0 +1,78 @@
+"""``byteatlas select``: the part of a map between coordinate values; ``--mask`` keeps shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from byteatlas.cli import common
+from byteatlas.cli.maps import output_options
+from byteatlas.errors import BadRequest
+from byteatlas.manifest.model import VirtualArray
+from byteatlas.manifest.options import WriteOptions
+from byteatlas.types import JSON
+
+
+@click.command(epilog="FROM..TO includes both ends; either may be left out. Dates without a day mean all of the month.")
+@click.argument("source", metavar="X")
+@click.argument("out", metavar="Y")
+@click.argument("regions", nargs=-1, required=True, metavar="DIM=FROM..TO...")
+@click.option("--cut", is_flag=True, help="Let chunks be read in part where the selection begins inside of them.")
+@click.option("--mask", is_flag=True, help="Keep shapes and coordinates; what is outside reads as the fill value.")
+@click.option("--keep-cut", is_flag=True, help="With --mask: keep chunks whole that are inside in part.")
+@click.option("--fill", type=float, metavar="VALUE", help="With --mask: the fill value of arrays that have none.")
+@output_options
+@common.json_option
+@common.storage_option
+def select(
+    source: str,
+    out: str,
+    regions: Sequence[str],
+    cut: bool,
+    mask: bool,
+    keep_cut: bool,
+    fill: float | None,
+    as_json: bool,
+    storage_options: Mapping[str, JSON] | None,
+    **choices: Any,
+) -> None:
+    """Write the part of a map (or an archive) between coordinate values. Nothing is copied.
+
+    \b
+    Examples:
+      byteatlas select all.parquet spring.json time=2001-03..2001-05
+      byteatlas select all.json europe.json lat=35..70 lon=-10..30 --mask --keep-cut
+    """
+    from byteatlas import api
+
+    if (cut and mask) or ((keep_cut or fill is not None) and not mask):
+        raise click.UsageError("--cut goes without --mask, --keep-cut and --fill with it")
+    node = api.load(source, storage_options=storage_options)
+    if isinstance(node, VirtualArray):
+        raise BadRequest(f"{source} is a single array; a group was expected")
+    region = dict(region_of(text) for text in regions)
+    if mask:
+        part = api.mask(node, region, keep_cut=keep_cut, fill=fill, storage_options=storage_options)
+    else:
+        part = api.select(node, region, cut=cut, storage_options=storage_options)
+    more = {k: choices[k] for k in ("relative", "templates", "record_size") if k in choices}
+    api.write(part, out, format=choices.get("form"), options=WriteOptions(**more), storage_options=storage_options)
+    if as_json:
+        common.print_json({"written": out})
+    else:
+        click.echo(f"wrote {out}")
+
+
+def region_of(text: str) -> tuple[str, object]:
+    """``DIM=FROM..TO`` or ``DIM=VALUE``, as texts: the coordinate says whether they are numbers, dates or names.
+
+    >>> region_of("lat=30..60"), region_of("time=..2001-03")
+    (('lat', slice('30', '60', None)), ('time', slice(None, '2001-03', None)))
+    """
+    dim, equals, values = text.partition("=")
+    if not dim or not equals or not values:
+        raise BadRequest(f"{text!r}: expected DIM=FROM..TO or DIM=VALUE")
+    low, dots, high = values.partition("..")
+    return (dim, slice(low or None, high or None)) if dots else (dim, low)
