@@ -180,6 +180,13 @@ def test_planar_and_chunky_samples(load: Any) -> None:
     np.testing.assert_array_equal(load(planar), np.moveaxis(rgb, 2, 0))
 
 
+@pytest.mark.parametrize("tag", [258, 339, 530])
+def test_text_where_numbers_belong(tag: int) -> None:
+    tags = gray(6, 5, samples=3, photometric=6) | {258: (SHORT, [8, 8, 8]), 530: (SHORT, [1, 1])}
+    group = scan_bytes(SCANNER, write([Raw(tags | {tag: (ASCII, b"\x08\x08\x08")}, [bytes(90)])]))
+    assert [i.status for i in group.report] == ["virtual" if tag == 530 else "refused"]
+
+
 def test_bad_pages_do_not_spoil_their_neighbours(load: Any) -> None:
     good = Raw(gray(6, 5), [ramp((5, 6), "u1").tobytes()])
     mixed = Raw(gray(6, 5, samples=3) | {258: (SHORT, [5, 6, 5])}, [bytes(60)])

@@ -140,8 +140,7 @@ def _paint(canvas: _Canvas, box: Box, itemsize: int) -> None:
     sizes = [np.diff(canvas.edges[axis])[cells[axis]] for axis in range(rank)]
     where = np.zeros(counts, np.int64)  # the cell, as an index in the manifest
     number = np.zeros(counts, np.int64)  # the source's chunk, likewise
-    origins = np.zeros((*counts, rank), np.int64)  # where the cell begins in that chunk
-    inside = np.zeros(counts, np.int64)  # elements before the cell in that chunk
+    origins = np.zeros((*counts, len(chunk)), np.int64)  # where the cell begins in that chunk
     grid = source.manifest.grid_shape
     back = {b: a for a, b in enumerate(box.axes) if b is not None}
     for axis in range(rank):
@@ -154,14 +153,13 @@ def _paint(canvas: _Canvas, box: Box, itemsize: int) -> None:
         else:
             begins = canvas.edges[on][cells[on]] - box.at[on] + box.origin[there]
             position = _along(begins, on, rank)
-            origins[..., on] = position % step
+        origins[..., there] = position % step
         number += position // step * math.prod(grid[there + 1 :])
-        inside += position % step * math.prod(chunk[there + 1 :])
-    flat, chunks, before = where.reshape(-1), number.reshape(-1), inside.reshape(-1)
+    flat, chunks = where.reshape(-1), number.reshape(-1)
     if bool((canvas.source[flat] != MISSING).any()):
         raise Unsupported(Reason.VIRTUAL_DATASET, "pieces that overlap")
     shapes = np.stack([np.broadcast_to(_along(sizes[a], a, rank), counts).reshape(-1) for a in range(rank)], axis=1)
-    _refer(canvas, box, itemsize, _Cells(flat, chunks, before, shapes, origins.reshape(-1, rank)))
+    _refer(canvas, box, itemsize, _Cells(flat, chunks, shapes, origins.reshape(-1, len(chunk))))
 
 
 def _along(values: NDArray[np.int64], axis: int, rank: int) -> NDArray[np.int64]:
@@ -180,54 +178,82 @@ class _Cells:
     Attributes:
         flat: index in the virtual dataset's manifest.
         chunk: index of the source's chunk in the source's manifest.
-        before: elements of that chunk before the cell.
-        shape, origin: the cell's shape, and where it begins in its chunk, along the virtual dataset's axes.
+        shape: of the cell, along the virtual dataset's axes.
+        origin: where it begins in its chunk, along the source's axes.
     """
 
     flat: NDArray[np.int64]
     chunk: NDArray[np.int64]
-    before: NDArray[np.int64]
     shape: NDArray[np.int64]
     origin: NDArray[np.int64]
 
 
 def _refer(canvas: _Canvas, box: Box, itemsize: int, cells: _Cells) -> None:
-    source, chunk, flat = box.source, _chunk(box), cells.flat
+    source, flat = box.source, cells.flat
     rows = source.manifest.rows(cells.chunk)
     missing = rows.source == MISSING
     if missing.any() and not _same(source.meta.fill_value, canvas.fill):
         raise Unsupported(Reason.VIRTUAL_DATASET, "a source with missing chunks and a fill value")
-    mapped = set(box.axes)
-    whole = tuple([1 if b is None else chunk[b] for b in box.axes])
-    thin = all(step == 1 for there, step in enumerate(chunk) if there not in mapped)
-    corner = (cells.before == 0) if thin else np.zeros(len(flat), np.bool_)
-    runs = ~corner & ~missing
-    if not _raw(source) or not _contiguous(box, chunk, cells.shape[runs]):
-        runs[:] = False
-    cut = ~corner & ~missing & ~runs
-    if cut.any() and not thin:
-        raise Unsupported(Reason.VIRTUAL_DATASET, "pieces of sources with more dimensions, across their chunks")
     lookup = np.array([canvas.sources.setdefault(s, len(canvas.sources)) for s in source.manifest.sources], np.int32)
     where, offset, length = rows.source.copy(), rows.offset.copy(), rows.length.copy()
     where[rows.source >= 0] = lookup[rows.source[rows.source >= 0]]
-    offset[runs] += (cells.before[runs] * itemsize).astype(np.uint64)
-    length[runs] = (cells.shape[runs].prod(axis=1) * itemsize).astype(np.uint64)
-    canvas.source[flat], canvas.offset[flat], canvas.length[flat] = where, offset, length
+    before = np.zeros(len(flat), np.int64)  # bytes of the chunk before the cell, of cells that are runs of bytes
+    runs = np.zeros(len(flat), np.bool_)
     kinds = np.zeros(len(flat), np.int64) if rows.encoding is None else rows.encoding.astype(np.int64)
     for kind in np.unique(kinds).tolist():
-        codecs, here = source.meta.encodings[kind].codecs, kinds == kind
-        canvas.encoding[flat[corner & here]] = _encoding(canvas, codecs, whole)
-        for shape, which in _groups(cells.shape, runs & here):
-            canvas.encoding[flat[which]] = _encoding(canvas, codecs, shape)
-        for both, which in _groups(np.concatenate([cells.shape, cells.origin], axis=1), cut & here):
-            shape, origin = both[: len(whole)], both[len(whole) :]
-            crop = CodecSpec("byteatlas.crop", {"origin": list(origin), "shape": list(whole)})
-            canvas.encoding[flat[which]] = _encoding(canvas, (crop, *codecs), shape)
+        encoding = source.meta.encodings[kind]
+        # Chunks of this kind may be stored in another shape than the grid's: of arrays that are virtual themselves.
+        stored = encoding.chunk_shape or _chunk(box)
+        which = np.flatnonzero((kinds == kind) & ~missing)
+        elements = cells.origin[which] @ np.array([math.prod(stored[i + 1 :]) for i in range(len(stored))], np.int64)
+        runs[which] = _refer_kind(canvas, box, cells, which, stored, encoding.codecs, elements)
+        before[which] = elements * itemsize
+    offset[runs] += before[runs].astype(np.uint64)
+    length[runs] = (cells.shape[runs].prod(axis=1) * itemsize).astype(np.uint64)
+    canvas.source[flat], canvas.offset[flat], canvas.length[flat] = where, offset, length
     for i in np.flatnonzero(rows.source == INLINE).tolist():
         data = source.manifest.inline(int(cells.chunk[i]))
         if runs[i]:
-            data = data[int(cells.before[i]) * itemsize :][: int(cells.shape[i].prod()) * itemsize]
+            data = data[int(before[i]) :][: int(cells.shape[i].prod()) * itemsize]
         canvas.inlined[int(flat[i])] = data
+
+
+def _refer_kind(
+    canvas: _Canvas,
+    box: Box,
+    cells: _Cells,
+    which: NDArray[np.int64],
+    stored: tuple[int, ...],
+    codecs: tuple[CodecSpec, ...],
+    elements: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """The encodings of the cells ``which``, whose chunks are stored alike; tells which of them are runs of bytes.
+
+    ``elements``: how many of its chunk come before each of these cells.
+    """
+    flat, shapes = cells.flat[which], cells.shape[which]
+    mapped = set(box.axes)
+    whole = tuple([1 if b is None else stored[b] for b in box.axes])
+    thin = all(step == 1 for there, step in enumerate(stored) if there not in mapped)
+    corner = (elements == 0) if thin else np.zeros(len(which), np.bool_)
+    runs = ~corner
+    if not (len(codecs) == 1 and codecs[0].name in RAW) or not _contiguous(box, stored, shapes[runs]):
+        runs[:] = False
+    cut = ~corner & ~runs
+    if cut.any() and not thin:
+        raise Unsupported(Reason.VIRTUAL_DATASET, "pieces of sources with more dimensions, across their chunks")
+    if corner.any():
+        canvas.encoding[flat[corner]] = _encoding(canvas, codecs, whole)
+    for shape, here in _groups(shapes, runs):
+        canvas.encoding[flat[here]] = _encoding(canvas, codecs, shape)
+    origins = np.stack(
+        [np.zeros(len(which), np.int64) if b is None else cells.origin[which, b] for b in box.axes], axis=1
+    )
+    for both, here in _groups(np.concatenate([shapes, origins], axis=1), cut):
+        shape, origin = both[: len(whole)], both[len(whole) :]
+        crop = CodecSpec("byteatlas.crop", {"origin": list(origin), "shape": list(whole)})
+        canvas.encoding[flat[here]] = _encoding(canvas, (crop, *codecs), shape)
+    return runs
 
 
 def _groups(
@@ -249,7 +275,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _contiguous(box: Box, chunk: tuple[int, ...], shapes: NDArray[np.int64]) -> bool:
-    """Whether cells are runs of elements in their chunk: whole behind the first axis that is longer than one."""
+    """Whether cells are runs of elements of a chunk stored so: whole behind the first axis that is longer than one."""
     back = {b: a for a, b in enumerate(box.axes) if b is not None}
     one = np.ones(len(shapes), np.int64)
     started = np.zeros(len(shapes), np.bool_)

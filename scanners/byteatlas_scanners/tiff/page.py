@@ -221,7 +221,7 @@ def _uniform(ifd: Ifd, tag: Tag, samples: int) -> int:
     values = ifd.array(tag)
     if values is None:
         return 1
-    if values.ndim != 1 or not values.size > 0:
+    if values.ndim != 1 or not values.size > 0 or values.dtype.kind not in "iuf":
         raise CorruptFile(ifd.offset, f"tag {tag.name} holds no numbers")
     found = {int(v) for v in values[:samples].tolist()}
     if len(found) != 1:
