@@ -199,3 +199,19 @@ def test_empty_files_count_for_nothing(tmp_path: Path) -> None:
             f.createVariable("v", "f4", ("time",), chunksizes=(2,))[:] = np.arange(n) + 10.0 * k
         paths.append(str(tmp_path / f"{k}.nc"))
     assert combined(paths, tmp_path)["v"][...].tolist() == [0, 1, 20, 21, 22]
+
+
+def test_maps_of_widened_types_are_unpacked_in_two_steps(tmp_path: Path) -> None:
+    """Two files whose types differ make a map; a third one that is packed differently comes to it."""
+    paths = []
+    for k, (kind, scale) in enumerate((("u1", 0.5), ("i4", 0.5), ("i2", 0.25))):
+        with h5py.File(tmp_path / f"{k}.h5", "w") as f:
+            f["time"] = np.array([k])
+            f["time"].make_scale("time")
+            v = f.create_dataset("v", data=np.array([k + 10], kind), chunks=(1,), compression="gzip")
+            v.attrs.update({"scale_factor": scale, "add_offset": 1.0})
+            attach(v, f)
+        paths.append(str(tmp_path / f"{k}.h5"))
+    ba.write(ba.combine(paths[:2], concat="time"), tmp_path / "two.parquet")
+    root = combined([str(tmp_path / "two.parquet"), paths[2]], tmp_path)
+    assert root["v"][...].tolist() == [6.0, 6.5, 4.0]

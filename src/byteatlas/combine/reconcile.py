@@ -266,7 +266,10 @@ def class_encodings(meta: ArrayMeta, target: Target, index: int) -> list[Encodin
                 plain = meta.data_type == target.data_type and e.data_type is None
                 result.append(replace(e, data_type=None if plain else e.data_type or meta.data_type))
             else:
-                result.append(replace(e, data_type=e.data_type or meta.data_type, cast=(spec, *e.cast)))
+                inner = e.cast
+                if e.data_type is not None and not inner:  # a plain cast, which comes before unpacking
+                    inner = (CodecSpec("byteatlas.unpack", unpack_configuration(Packing(), e.data_type)),)
+                result.append(replace(e, data_type=e.data_type or meta.data_type, cast=(spec, *inner)))
         elif meta.data_type != target.data_type:
             spec = CodecSpec("byteatlas.unpack", unpack_configuration(Packing(), meta.data_type))
             cast = (spec, *e.cast) if e.cast else ()
