@@ -83,11 +83,13 @@ def fit(
     """Lay the members out, cutting chunks where they are cut differently beside each other."""
     findings: list[Finding] = []
     first = classes[0].meta
+    order = sorted(axes)
+    spots = [order.index(a) if a in axes else None for a in range(first.ndim)]  # where a cell has an axis's block
     lengths = [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)]
     for _ in range(first.ndim + 2):
         class_of = {i: n for n, c in enumerate(classes) for i in c.members}
         members = [
-            Member(i, class_of[i], by_input[i].meta.shape, place_of(cell, axes, first.ndim))
+            Member(i, class_of[i], by_input[i].meta.shape, tuple([0 if k is None else cell[k] for k in spots]))
             for cell, i in sorted(cells.items())
         ]
         try:
@@ -214,12 +216,6 @@ def own_lengths(
             sizes[m.block[axis]] = m.shape[axis]
         result[axis] = sizes
     return result
-
-
-def place_of(cell: Shape, axes: dict[int, Dimension], ndim: int) -> Shape:
-    """A member's block along every axis of the array."""
-    order = sorted(axes)
-    return tuple(cell[order.index(a)] if a in axes else 0 for a in range(ndim))
 
 
 def has_holes(array: VirtualArray) -> bool:

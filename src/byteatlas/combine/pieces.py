@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -65,6 +65,18 @@ def absent_pieces(members: Sequence[Member], layout: Layout, encoding: int) -> l
     return result
 
 
+def renumbered(pieces: Sequence[Piece], numbers: Mapping[int, int]) -> list[Piece]:
+    """The pieces with other numbers of encodings."""
+    return [
+        replace(
+            p,
+            encodings=None if p.encodings is None else tuple(numbers[n] for n in p.encodings),
+            constant=None if p.constant is None else numbers[p.constant],
+        )
+        for p in pieces
+    ]
+
+
 def finished(
     path: str,
     first: ArrayMeta,
@@ -83,14 +95,8 @@ def finished(
     kept, renumber = compacted(encodings, used or [0])
     if len(kept) > 255:
         return None, [*findings, Finding("conflict", "codecs", path, (), "more than 255 different encodings")]
-    renamed = [
-        replace(
-            p,
-            encodings=None if p.encodings is None else tuple(renumber[n] for n in p.encodings),
-            constant=None if p.constant is None else renumber[p.constant],
-        )
-        for p in pieces
-    ]
+    same = all(renumber[n] == n for n in set(used))
+    renamed = pieces if same else renumbered(pieces, renumber)
     grid = layout.grid
     if len(kept) == 1 and isinstance(grid, RegularGrid) and kept[0].chunk_shape == grid.chunk_shape:
         kept = (replace(kept[0], chunk_shape=None),)
