@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -31,7 +32,7 @@ def described(encodings: tuple[Encoding, ...], fill: object = NAN) -> ArrayMeta:
     )
 
 
-OTHERS = {
+OTHERS: dict[str, Callable[[ArrayMeta], ArrayMeta]] = {
     "shape": lambda m: replace(m, shape=(6, 6)),
     "grid": lambda m: replace(m, grid=RegularGrid((4, 6))),
     "uneven": lambda m: replace(m, grid=RectilinearGrid(((2, 2), (6,)))),
@@ -85,6 +86,32 @@ def test_shared_descriptions_are_grouped_without_comparing() -> None:
     a, b = described(chain()), described(chain(), np.float32(0))
     assert classify([a] * 4, [2, 3, 5, 7], NONE)[0].members == (2, 3, 5, 7)
     assert [c.members for c in classify([a, b, a, b, b], range(5), NONE)] == [(0, 2), (1, 3, 4)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_mixture_is_grouped_as_comparing_one_by_one_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    changes: list[Callable[[ArrayMeta], ArrayMeta]] = [
+        replace,
+        *(OTHERS[n] for n in rng.choice(list(OTHERS), 2, replace=False)),
+    ]
+    metas = []
+    for _ in range(60):
+        meta = replace(described(chain()), attributes={"units": "K", "actual_range": [int(rng.integers(3)), 9]})
+        meta = changes[int(rng.choice(3, p=[0.9, 0.05, 0.05]))](meta)
+        metas.append(replace(meta, shape=(int(rng.integers(28, 32)), *meta.shape[1:])))
+    wanted: list[list[int]] = []
+    for i, meta in enumerate(metas):
+        home = next((g for g in wanted if alike(metas[g[0]], meta, frozenset({0}))), None)
+        if home is None:
+            wanted.append(home := [])
+        home.append(i)
+    found = classify(metas, range(60), frozenset({0}), Chains())
+    assert [list(c.members) for c in found] == wanted
+    for cls in found:
+        assert cls.meta is metas[cls.members[0]]
+        assert cls.attributes in ([metas[i].attributes for i in cls.members], [cls.meta.attributes])
+        assert cls.documents or all(metas[i].attributes == cls.meta.attributes for i in cls.members)
 
 
 def test_lengths_along_free_axes_do_not_count() -> None:

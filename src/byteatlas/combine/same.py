@@ -13,7 +13,7 @@ import numpy as np
 
 from byteatlas.combine.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
-from byteatlas.types import JSON
+from byteatlas.types import JSON, Shape
 
 DECODE_FREE: Mapping[str, tuple[str, ...]] = {
     # Settings of these codecs that matter when encoding only: any decoder ignores them.
@@ -68,6 +68,8 @@ class Class:
         return [self.documents[i] for i in self.members] if self.documents else [self.meta.attributes]
 
 
+MOST_SHAPES = 16
+"""With more of them there are few descriptions of each."""
 BATCH = 256
 """Descriptions that are compared at once: few enough to stay in the processor's cache."""
 SHAPE, GRID, CHUNKS, DIMS, ATTRIBUTES, FILL, TYPE, NUMPY, NAME, CONFIGURATION, ENCODINGS, CODECS = map(
@@ -107,7 +109,7 @@ def classify(
     found: dict[object, list[tuple[ArrayMeta, list[int]]]] = {}
     order: list[tuple[ArrayMeta, list[int]]] = []
     known: dict[int, list[int]] = {}  # by identity: descriptions that files share are looked at once
-    for k, meta in enumerate(metas):
+    for k, meta in enumerate(firsts_of_shapes(metas)):
         members = known.get(id(meta))
         if members is None:
             members = known[id(meta)] = class_of(meta, found, order, free_axes)
@@ -117,6 +119,25 @@ def classify(
         Class(meta, tuple([places[k] for k in members]), documents=documents_of(meta, members, metas, places))
         for meta, members in order
     ]
+
+
+def firsts_of_shapes(metas: Sequence[ArrayMeta]) -> Sequence[ArrayMeta]:
+    """For each description the first one that says the same, where those of one shape are equal in the simplest way.
+
+    Files of a month or a year have few lengths: descriptions of one length are compared with each other in bulk.
+    """
+    shapes: dict[Shape, list[int]] = {}
+    for k, shape in enumerate(map(SHAPE, metas)):
+        shapes.setdefault(shape, []).append(k)
+    if not 1 < len(shapes) <= MOST_SHAPES:
+        return metas
+    result = list(metas)
+    for places in shapes.values():
+        first = metas[places[0]]
+        if plainly_equal(first, [metas[k] for k in places], Chains()) != DIFFERENT:
+            for k in places:
+                result[k] = first
+    return result
 
 
 def documents_of(
