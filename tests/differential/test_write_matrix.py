@@ -277,6 +277,22 @@ def test_missing_chunks_are_the_fill_value(data: st.DataObject) -> None:
             np.testing.assert_array_equal(ts.open(spec).result().read().result(), expected)
 
 
+def test_without_a_fill_value_zeros_are_written(tmp_path: Path) -> None:
+    """zarr-python reads missing chunks of times as NaT when version 2 has no fill value."""
+    for dtype in ("M8[s]", "i4", "S2"):
+        data = np.zeros(6, dtype)
+        data[4:] = np.ones(2, "i4").astype(dtype)
+        path = write(str(tmp_path / dtype[:2]), data, array_meta((6,), dtype, chunks=(2,), zarr_format=2))
+        assert {p.name for p in Path(path).iterdir()} >= {"0", "1", "2"}
+        np.testing.assert_array_equal(zarr.open_array(path, mode="r")[...], data)
+        made = create_array(
+            DirectoryStore(tmp_path / f"zero-{dtype[:2]}", writable=True), "",
+            array_meta((6,), "i4", chunks=(2,), zarr_format=2, fill_value=0),
+        )  # fmt: skip
+        made[...] = [0, 0, 0, 0, 1, 1]
+        assert not (tmp_path / f"zero-{dtype[:2]}" / "0").exists()
+
+
 def test_rectilinear_grids_are_read_where_they_are_known(tmp_path: Path) -> None:
     data = np.arange(77, dtype="i4").reshape(11, 7)
     plain = (CodecSpec("bytes", {"endian": "little"}), CodecSpec("zstd", {"level": 1, "checksum": False}))

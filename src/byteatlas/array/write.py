@@ -42,7 +42,8 @@ class WriteOptions:
     """How to write.
 
     Attributes:
-        empty_chunks: write chunks that hold the fill value only; else their keys are removed.
+        empty_chunks: write chunks that hold the fill value only; else their keys are removed (where there is a fill
+            value: ``null`` in version 2 leaves open what a missing chunk reads as).
         threads: threads that encode; None = one per processor.
     """
 
@@ -125,6 +126,11 @@ class WritableArray(Array):
         first = pipelines.first
         run_tasks(len(chunks), task, self._threads(first.nbytes if first is not None else None))
 
+    @property
+    def _keeps_empty(self) -> bool:
+        """Without a fill value, version 2 does not say what a chunk that is left out reads as."""
+        return self._write.empty_chunks or (self.meta.zarr_format == 2 and self.meta.fill_value is None)
+
     def _threads(self, nbytes: int | None) -> int:
         """Threads that encode and put chunks of this size: remote storage is waited for, which more can do at once."""
         if self._write.threads is not None or self._store.local:
@@ -163,7 +169,7 @@ class WritableArray(Array):
         else:
             block = np.array(pipeline.decode(old))
         put(block, inside, take(data, source))
-        if not self._write.empty_chunks and is_fill(block, fill_of(self.meta)):
+        if not self._keeps_empty and is_fill(block, fill_of(self.meta)):
             self._store.delete(key)
         else:
             self._store.set(key, pipeline.encode(block))
