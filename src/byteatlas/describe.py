@@ -10,6 +10,7 @@ import numpy as np
 from byteatlas.array import Array, Group, Node
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.model import ArrayMeta, CodecSpec, RectilinearGrid
+from byteatlas.meta.text import shape_text
 from byteatlas.types import JSON, JSONObject, Shape
 
 
@@ -52,8 +53,7 @@ class ArrayFacts:
 
     @property
     def shape_text(self) -> str:
-        names = self.dims or (None,) * len(self.shape)
-        return "(" + ", ".join(f"{d} {n}" if d else f"{n}" for d, n in zip(names, self.shape, strict=True)) + ")"
+        return shape_text(self.shape, self.dims)
 
     @property
     def chunks_text(self) -> str:

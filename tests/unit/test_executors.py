@@ -224,7 +224,13 @@ def lost(parts: list[Part], failures: Any, folder: Path) -> None:
 def test_dask_with_workers_that_die(tmp_path: Path) -> None:
     dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set(
+            {
+                "distributed.scheduler.allowed-failures": 1,
+                # A busy machine may not get a dead worker's successor going; that must end in a failure, not in a wait.
+                "distributed.scheduler.no-workers-timeout": "90s",
+            }
+        ),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -237,3 +243,17 @@ def test_dask_with_workers_that_die(tmp_path: Path) -> None:
         parts, failures = gathered(paths, Deadly(OPTIONS, None), client, print, 3)
         lost(parts, failures, tmp_path)
         same_plan(prepare_many(paths, OPTIONS, client, width=3).prepared, ba.prepare_combine(paths, options=OPTIONS))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_dask_without_workers() -> None:
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    with (
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "1s"}),
+        distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        outcome = for_each(work, ["1", "2"], client)
+    assert not outcome.results
+    assert [f.kind for f in outcome.failures.values()] == ["NoWorkers"] * 2

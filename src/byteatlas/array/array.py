@@ -21,6 +21,7 @@ from byteatlas.errors import BadRequest, BadSelection, InvalidMetadata, Unsuppor
 from byteatlas.meta.fill import default
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
+from byteatlas.meta.text import array_text
 from byteatlas.types import JSON, Shape
 
 
@@ -148,7 +149,7 @@ class Array:
         return Array, (self._meta, self._locator, self._path, self._options, self._registry)
 
     def __repr__(self) -> str:
-        return f"<Array {'/' + self._path!r} {self.shape} {self.dtype}>"
+        return f"<Array {'/' + self._path!r} {array_text(self._meta)}>"
 
     def __len__(self) -> int:
         if not self.shape:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 from byteatlas.array.array import Array
 from byteatlas.errors import NotFound
 from byteatlas.meta.model import GroupMeta
+from byteatlas.meta.text import array_text
 from byteatlas.types import JSON
 
 Node: TypeAlias = "Array | Group"
@@ -113,10 +114,8 @@ class Group(Mapping[str, "Array | Group"]):
         lines = [f"/{self._path}"]
         for path, node in self.walk():
             depth = path.count("/") + 1
-            what = (
-                f"{path.rpartition('/')[2]} {node.shape} {node.dtype}" if isinstance(node, Array) else node.name + "/"
-            )
-            lines.append("  " * depth + what)
+            what = f"  {array_text(node.meta)}" if isinstance(node, Array) else "/"
+            lines.append("  " * depth + path.rpartition("/")[2] + what)
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -202,15 +202,20 @@ class ReportItem:
     locators: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class VirtualArray:
     """An array's metadata and where its bytes lie."""
 
     meta: ArrayMeta
     manifest: Manifest
 
+    def __repr__(self) -> str:
+        from byteatlas.manifest.text import virtual_array_text
 
-@dataclass(frozen=True, slots=True)
+        return virtual_array_text(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class VirtualGroup:
     """A tree of virtual arrays. Immutable; the children are in the file's order."""
 
@@ -240,6 +245,11 @@ class VirtualGroup:
         if head in self.groups:
             return self.groups[head][rest]
         raise NotFound(f"no array or group {path!r}", [*self.arrays, *self.groups])
+
+    def __repr__(self) -> str:
+        from byteatlas.manifest.text import virtual_group_text
+
+        return virtual_group_text(self)
 
     # What follows calls up to the library's verbs, which are imported when they are used. Nothing else here knows them.
 

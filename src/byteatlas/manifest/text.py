@@ -1,0 +1,57 @@
+"""What virtual arrays and groups look like when they are printed. Nothing is read but what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from byteatlas.errors import ByteatlasError
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.meta.text import array_text
+
+MOST = 40
+"""Members shown of a group."""
+
+
+def virtual_array_text(array: VirtualArray) -> str:
+    """One line: type, dimensions, chunks, files."""
+    meta, sources = array.meta, array.manifest.sources
+    chunks = 1
+    for n in array.manifest.grid_shape:
+        chunks *= n
+    where = sources[0].url if len(sources) == 1 else f"{len(sources)} files"
+    return f"<VirtualArray {array_text(meta)}, grid of {chunks} chunk{'' if chunks == 1 else 's'}, {where}>"
+
+
+def virtual_group_text(group: VirtualGroup) -> str:
+    """The members of all levels, a line each."""
+    arrays, groups = _count(group)
+    refused = sum(item.status == "refused" for item in group.report)
+    counts = [_number(arrays, "array"), _number(groups, "group"), f"{refused} refused" if refused else ""]
+    lines = [f"<VirtualGroup: {', '.join(c for c in counts if c)}>"]
+    shown = list(islice(_members(group, ""), MOST))
+    width = max((len(path) for path, _ in shown), default=0)
+    lines += [f"  {path:{width}}  {what}".rstrip() for path, what in shown]
+    if arrays + groups > MOST:
+        lines.append(f"  ... and {arrays + groups - MOST} more")
+    return "\n".join(lines)
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}" if n or what == "array" else ""
+
+
+def _count(group: VirtualGroup) -> tuple[int, int]:
+    below = [_count(child) for child in group.groups.values()]
+    return len(group.arrays) + sum(a for a, _ in below), len(group.groups) + sum(g for _, g in below)
+
+
+def _members(group: VirtualGroup, prefix: str) -> Iterator[tuple[str, str]]:
+    for name in group.arrays:
+        try:
+            yield prefix + name, array_text(group.arrays[name].meta)
+        except ByteatlasError as error:  # metadata of maps are parsed when they are asked for
+            yield prefix + name, str(error)
+    for name, child in group.groups.items():
+        yield f"{prefix}{name}/", ""
+        yield from _members(child, f"{prefix}{name}/")
