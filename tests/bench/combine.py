@@ -195,11 +195,15 @@ def measured(who: str, count: int, rounds: int, write: bool) -> dict[str, float]
     """CPU seconds of the best of some rounds, and by how many MB the first one let the process grow at most."""
     _, _, call, call_and_write = PARTIES[who]
     best, grown = float("inf"), 0.0
-    call(made(who, 2))  # imports do not count
-    inputs = made(who, count)
     with tempfile.TemporaryDirectory() as folder:
+
+        def job(inputs: list[Any], name: str) -> Callable[[], Any]:
+            return partial(call_and_write, inputs, Path(folder) / name) if write else partial(call, inputs)
+
+        job(made(who, 2), "imports do not count.parquet")()
+        inputs = made(who, count)
         for n in range(rounds):
-            run = partial(call_and_write, inputs, Path(folder) / f"{n}.parquet") if write else partial(call, inputs)
+            run = job(inputs, f"{n}.parquet")
             before = memory("VmRSS")
             Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the high water mark starts anew
             start = time.process_time()
