@@ -180,6 +180,25 @@ def test_planar_and_chunky_samples(load: Any) -> None:
     np.testing.assert_array_equal(load(planar), np.moveaxis(rgb, 2, 0))
 
 
+@pytest.mark.parametrize("rows", [[7, 4], [20, 7], [0, 7], [7, 0]])
+def test_plain_pages_stored_in_different_pieces(rows: list[int], tmp_path: Path) -> None:
+    """Strips of several heights are one block each, and stacked; tiles (0) are not."""
+    out = io.BytesIO()
+    values = ramp((2, 20, 30), "u1")
+    with tifffile.TiffWriter(out) as writer:
+        for page, height in zip(values, rows, strict=True):
+            how: dict[str, Any] = {"rowsperstrip": height} if height else {"tile": (16, 16)}
+            writer.write(page, contiguous=False, metadata=None, **how)
+    (tmp_path / "a.tif").write_bytes(out.getvalue())
+    virtual = api.scan(str(tmp_path / "a.tif"), on_refusal="raise")
+    root: Any = api.open(virtual)
+    got = {place: plane for i in virtual.report for place, plane in zip(
+        i.locators, root[i.path][...] if len(i.locators) > 1 else [root[i.path][...]], strict=True)}  # fmt: skip
+    for i in range(2):
+        np.testing.assert_array_equal(got[f"page/{i}"], values[i])
+    assert (len(virtual.report) == 1) == (0 not in rows)
+
+
 @pytest.mark.parametrize("tag", [258, 339, 530])
 def test_text_where_numbers_belong(tag: int) -> None:
     tags = gray(6, 5, samples=3, photometric=6) | {258: (SHORT, [8, 8, 8]), 530: (SHORT, [1, 1])}

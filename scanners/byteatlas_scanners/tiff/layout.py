@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import CorruptFile
+from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import Manifest, SourceInfo, single_source
 from byteatlas.manifest.strided import chunk_strides, contiguous, cut
 from byteatlas.meta.model import Encoding
+from byteatlas.scan.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.page import Page, plain_lengths
 from byteatlas_scanners.tiff.samples import Chain, chain, is_plain, sample_type
@@ -59,10 +60,12 @@ def lay_out(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: i
 
 def _block(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: int | None, full: Chain) -> Layout | None:
     """Pages whose data are one range each, as blocks; None when they are not."""
-    lengths = plain_lengths(pages[0])
+    first = pages[0]
+    lengths = plain_lengths(first)
     bases: list[int] = []
     for page in pages:
-        base = data_start(page, lengths, source.size or 0)
+        alike = page.chunk_height == first.chunk_height and page.tiled == first.tiled
+        base = data_start(page, lengths if alike else plain_lengths(page), source.size or 0)
         if base is None:
             return None
         bases.append(base)
@@ -106,6 +109,9 @@ def data_start(page: Page, lengths: NDArray[np.uint64], size: int) -> int | None
 def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Chain) -> Layout:
     """Every tile or strip a chunk."""
     first = pages[0]
+    pieces = {(page.tiled, page.chunk_height, page.chunk_width) for page in pages}
+    if len(pieces) > 1:
+        raise Unsupported(Reason.LAYOUT, f"pages of one stack stored in pieces of {len(pieces)} kinds", first.ifd.name)
     down, across = -(-first.height // first.chunk_height), -(-first.width // first.chunk_width)
     plain = is_plain(first)
     wanted = plain_lengths(first) if plain else None

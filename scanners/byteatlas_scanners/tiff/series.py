@@ -17,8 +17,9 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
+from byteatlas_scanners.tiff.layout import data_start
 from byteatlas_scanners.tiff.libtiff import whole
-from byteatlas_scanners.tiff.page import NONE, OLD_JPEG, Page, geometry, like, to_page
+from byteatlas_scanners.tiff.page import NONE, OLD_JPEG, Page, geometry, like, plain_lengths, to_page
 from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.samples import chain, is_plain, sample_type
 from byteatlas_scanners.tiff.tags import Tag
@@ -116,7 +117,8 @@ class _Reader:
             page = whole(page, seen, self.size)
         # What cannot be decoded must not spoil a stack: chains are made here, for the full and for the last chunk.
         chains = tuple(repr(chain(page, rows)) for rows in sorted({page.chunk_height, page.edge_rows}))
-        grid = None if is_plain(page) else (page.tiled, page.chunk_height, page.chunk_width)
+        block = is_plain(page) and data_start(page, plain_lengths(page), self.size) is not None
+        grid = None if block else (page.tiled, page.chunk_height, page.chunk_width)
         geo = tuple(page.ifd.bytes(tag) for tag in SAME_PLACE)
         key = (page.shape, page.planar, sample_type(page).str, page.photometric, chains, grid, geo)
         self.known[kind] = _Known(page, key)
