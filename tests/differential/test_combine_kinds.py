@@ -215,3 +215,19 @@ def test_maps_of_widened_types_are_unpacked_in_two_steps(tmp_path: Path) -> None
     ba.write(ba.combine(paths[:2], concat="time"), tmp_path / "two.parquet")
     root = combined([str(tmp_path / "two.parquet"), paths[2]], tmp_path)
     assert root["v"][...].tolist() == [6.0, 6.5, 4.0]
+
+
+@pytest.mark.parametrize("lacking", [False, True])
+def test_codecs_that_decode_chunks_of_one_size(tmp_path: Path, lacking: bool) -> None:
+    """Scale-offset knows the number of elements of a chunk; the grid's chunks have other lengths."""
+    paths = []
+    for k, (start, count) in enumerate(((0, 1), (1, 3), (4, 2))):
+        with h5py.File(tmp_path / f"{k}.h5", "w") as f:
+            scale(f, start, count)
+            if k or not lacking:
+                data = np.arange(start, start + count, dtype="u2")
+                attach(f.create_dataset("v", data=data, chunks=(count,), scaleoffset=0), f)
+        paths.append(str(tmp_path / f"{k}.h5"))
+    got = combined(paths, tmp_path)["v"][...]
+    np.testing.assert_array_equal(got[lacking:], np.arange(lacking, 6))
+    assert not lacking or np.isnan(got[0])

@@ -32,9 +32,10 @@ def assemble_job(
     """Metadata and pieces."""
     encodings, maps = list(merged.encodings), list(merged.maps)
     findings: list[Finding] = []
-    uneven = isinstance(layout.grid, RectilinearGrid) and len(encodings) > 1
+    ours = any(c.name.startswith("byteatlas.") for e in encodings for c in e.codecs)
+    uneven = isinstance(layout.grid, RectilinearGrid) and (len(encodings) > 1 or ours)
     if layout.explicit or uneven:
-        # Several encodings on an uneven grid: some codecs (scale-offset, N-bit, szip) decode chunks of one size only.
+        # On an uneven grid, some codecs (scale-offset, N-bit, szip) decode chunks of one size only.
         wide, maps = explicit_encodings(merged, classes)
         encodings = list(wide)
     if layout.explicit:
