@@ -232,3 +232,13 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert "/sharded: only in the second" in json.loads(text)
     assert json.loads(call("schema", "2")[1])["title"].endswith("version 2")
     assert call("dump", tmp_path / "absent.json")[0] == 4
+
+
+def test_stale_consolidated_metadata_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ba.from_model(rich(2), tmp_path / "z", consolidated=True)
+    assert run(["model", "validate", str(tmp_path / "z")]) == 0
+    assert capsys.readouterr().out == ""
+    document = tmp_path / "z" / "t" / ".zarray"
+    document.write_text(document.read_text().replace("5", "6", 1))
+    assert run(["model", "validate", str(tmp_path / "z")]) == 1
+    assert "consolidated metadata: /t/" in capsys.readouterr().out

@@ -117,7 +117,10 @@ def create(
 @json_option
 @storage_option
 def validate(source: str, zarr_format: str | None, as_json: bool, storage_options: Mapping[str, JSON] | None) -> int:
-    """Check a model's JSON (or the metadata of anything that opens) against the schema and the specification."""
+    """Check a model's JSON (or the metadata of anything that opens) against the schema and the specification.
+
+    Of a store, consolidated metadata are compared with the nodes' own documents too.
+    """
     from byteatlas.errors import Unsupported
     from byteatlas.meta import zom
     from byteatlas.meta.zom_schema import violations
@@ -131,6 +134,7 @@ def validate(source: str, zarr_format: str | None, as_json: bool, storage_option
             zom.from_json(document)
         except (InvalidMetadata, Unsupported) as error:
             found = [str(error)]
+    found += [f"consolidated metadata: {line}" for line in _stale(source, storage_options)]
     if as_json:
         print_json(found)
     for line in found if not as_json else ():
@@ -189,6 +193,22 @@ def read(source: str, storage: Mapping[str, JSON] | None, depth: int | None = No
     if source == "-":
         raise BadRequest("standard input holds no model")
     return api.to_model(source, depth=depth, storage_options=storage)
+
+
+def _stale(source: str, storage: Mapping[str, JSON] | None) -> list[str]:
+    """Where a store's consolidated metadata differ from its nodes' documents (nothing for anything else)."""
+    from byteatlas.array.models import model_of
+    from byteatlas.array.stored import open_store
+    from byteatlas.io.kind import kind_of
+    from byteatlas.meta import zom
+
+    if _document(source) is not None or kind_of(source, storage) != "zarr":
+        return []
+    try:
+        copied = open_store(source, storage_options=storage, consolidated=True)
+    except NotFound:
+        return []
+    return zom.diff(model_of(copied), model_of(open_store(source, storage_options=storage, consolidated=False)))
 
 
 def _is_model(document: Mapping[str, JSON]) -> bool:
