@@ -180,9 +180,9 @@ def test_planar_and_chunky_samples(load: Any) -> None:
     np.testing.assert_array_equal(load(planar), np.moveaxis(rgb, 2, 0))
 
 
-@pytest.mark.parametrize("rows", [[7, 4], [20, 7], [0, 7], [7, 0]])
+@pytest.mark.parametrize("rows", [[7, 4], [20, 7], [5, 4], [0, 7], [7, 0], [20, 0]])
 def test_plain_pages_stored_in_different_pieces(rows: list[int], tmp_path: Path) -> None:
-    """Strips of several heights are one block each, and stacked; tiles (0) are not."""
+    """Strips of several heights, or tiles (0): every page reads."""
     out = io.BytesIO()
     values = ramp((2, 20, 30), "u1")
     with tifffile.TiffWriter(out) as writer:
@@ -196,7 +196,6 @@ def test_plain_pages_stored_in_different_pieces(rows: list[int], tmp_path: Path)
         i.locators, root[i.path][...] if len(i.locators) > 1 else [root[i.path][...]], strict=True)}  # fmt: skip
     for i in range(2):
         np.testing.assert_array_equal(got[f"page/{i}"], values[i])
-    assert (len(virtual.report) == 1) == (0 not in rows)
 
 
 @pytest.mark.parametrize("tag", [258, 339, 530])
