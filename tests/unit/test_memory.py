@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import h5py
@@ -15,7 +16,9 @@ from tests.http_server import serve
 
 import byteatlas as ba
 from byteatlas.array.create import array_meta
+from byteatlas.array.pool import Budget, Decoders, Scratch
 from byteatlas.array.write import create_array
+from byteatlas.errors import CorruptChunk
 from byteatlas.store.directory import DirectoryStore
 
 MOST = 64 << 20
@@ -87,3 +90,36 @@ def test_large_chunks_are_decoded_by_fewer_threads() -> None:
     assert options.without_bound().decoders(64 << 20) == 16
     assert options.without_bound().fetched() == options.in_flight
     assert options.fetched() <= MOST // 2
+
+
+def test_the_budget_learns_sizes() -> None:
+    budget = Budget(100, 60)
+    with budget.fetched() as first:
+        first(0)  # a missing chunk
+    with budget.fetched() as one:
+        one(30)
+        with budget.fetched() as two, budget.fetched() as three:  # 30 + 30 + 30 fit
+            blocked = threading.Thread(target=lambda: budget.fetched().__enter__())
+            blocked.start()
+            blocked.join(0.05)
+            assert blocked.is_alive()
+            two(10)
+            blocked.join(5)
+            assert not blocked.is_alive()
+            three(30)
+    large = Budget(10, 60)
+    with large.fetched() as known:  # one is always allowed
+        known(500)
+
+
+def test_errors_of_decoding_threads_are_the_readers() -> None:
+    decoders = Decoders(2, 1 << 20)
+
+    def fails(scratch: Scratch) -> None:
+        raise CorruptChunk("no")
+
+    with pytest.raises(CorruptChunk):
+        decoders.run(fails)
+    found: list[int] = []
+    decoders.run(lambda scratch: found.append(len(scratch.block(8))))
+    assert found == [8]

@@ -144,8 +144,9 @@ class Budget:
         def known(nbytes: int) -> None:
             nonlocal held
             with self._changed:
-                self._largest = max(self._largest, nbytes) if self._seen else nbytes
-                self._seen = True
+                if nbytes:  # one that does not exist says nothing about the others
+                    self._largest = max(self._largest, nbytes) if self._seen else nbytes
+                    self._seen = True
                 self._held += nbytes - held
                 held = nbytes
                 self._changed.notify_all()
