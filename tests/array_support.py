@@ -50,7 +50,7 @@ def virtual(
     expected, file = np.array(data), bytearray(b"head")
     source = np.zeros(total, np.int32)
     offset, length = np.zeros(total, np.uint64), np.zeros(total, np.uint64)
-    which = np.array([rng.randrange(len(encodings)) for _ in range(total)], np.uint8)
+    which = np.array([rng.randrange(len(encodings)) for _ in range(total)], np.uint16)
     inlined: dict[int, bytes] = {}
     edges = [boundaries(n, grid, axis) for axis, n in enumerate(data.shape)]
     for chunk in rng.sample(range(total), total):

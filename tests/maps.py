@@ -188,7 +188,7 @@ def arrays(draw: st.DrawFn) -> VirtualArray:
 
 def _two_encodings(draw: st.DrawFn, node: VirtualArray) -> VirtualArray:
     m = node.manifest.load()
-    column = np.array([draw(st.integers(0, 1)) for _ in range(m.nchunks)], np.uint8)
+    column = np.array([draw(st.integers(0, 1)) for _ in range(m.nchunks)], np.uint16)
     column[0] = 1
     plain = Encoding(node.meta.codecs[:1])
     meta = replace(node.meta, encodings=(plain, Encoding((*plain.codecs, ZLIB))))

@@ -231,3 +231,26 @@ def test_codecs_that_decode_chunks_of_one_size(tmp_path: Path, lacking: bool) ->
     got = combined(paths, tmp_path)["v"][...]
     np.testing.assert_array_equal(got[lacking:], np.arange(lacking, 6))
     assert not lacking or np.isnan(got[0])
+
+
+def test_every_file_packed_by_itself(tmp_path: Path) -> None:
+    """As ERA5 does it; there are more ways of packing than a byte can number."""
+    paths, expected = [], []
+    for k in range(300):
+        paths.append(str(tmp_path / f"{k:03d}.nc"))
+        with nc.Dataset(paths[-1], "w") as f:
+            f.createDimension("time", 2)
+            f.createVariable("time", "i4", ("time",))[:] = [2 * k, 2 * k + 1]
+            v = f.createVariable("v", "i2", ("time",), fill_value=-32767)
+            v.scale_factor, v.add_offset = 0.001 * (k + 1), float(k)
+            v.set_auto_maskandscale(False)
+            v[:] = [k, -32767]
+            v.set_auto_maskandscale(True)
+            expected.append(v[:].filled(np.nan))
+    combined = ba.combine(paths, concat="time")
+    ba.write(combined, str(tmp_path / "all.parquet"))
+    ba.write(combined, str(tmp_path / "all.json"))
+    for target in (combined, str(tmp_path / "all.parquet"), str(tmp_path / "all.json")):
+        array: Any = ba.open(target)["v"]
+        np.testing.assert_array_equal(array[...], np.concatenate(expected))
+        np.testing.assert_array_equal(array[511:514], np.concatenate(expected)[511:514])

@@ -138,7 +138,7 @@ def test_encodings_that_the_array_does_not_have_are_refused(codecs: Any) -> None
     data = np.arange(100, dtype="i4")
     node, file, _ = virtual(data, RegularGrid((10,)), [Encoding(codecs)], missing=0, inline=0)
     rows = node.manifest.load()
-    column = np.zeros(10, np.uint8)
+    column = np.zeros(10, np.uint16)
     column[4] = 1
     manifest = ChunkManifest(rows.grid_shape, rows.sources, rows.source, rows.offset, rows.length, column)
     array = _array(VirtualArray(node.meta, manifest), opener(file))

@@ -402,8 +402,8 @@ def test_encodings_round_trip() -> None:
         keys=ChunkKeys("default", "/"),
         zarr_format=3,
     )
-    by_row = np.repeat(np.array([0, 1, 1], np.uint8), 3)
-    scattered = np.array([0, 1, 0, 0, 0, 0, 1, 1, 0], np.uint8)
+    by_row = np.repeat(np.array([0, 1, 1], np.uint16), 3)
+    scattered = np.array([0, 1, 0, 0, 0, 0, 1, 1, 0], np.uint16)
     for column in (by_row, scattered):
         document = v3.dump_array(base, column)
         (codec,) = document["codecs"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, empty_manifest, inline_manifest
-from byteatlas.meta.model import Encoding, RectilinearGrid
+from byteatlas.meta.model import Encoding, EncodingColumn, RectilinearGrid
 from byteatlas.scan.contract import Parse, ScanOptions
 from byteatlas.scan.reasons import Reason
 from byteatlas_scanners.hdf5 import dataspace, datatype, fillvalue, filters, layout
@@ -244,7 +244,7 @@ def _chunked(form: Form, what: Description, place: Chunked, sources: tuple[Sourc
     return Pieces(place.chunk, masks, _manifest(form, space, table, column, sources))
 
 
-def _encodings(space: Space, table: Table, raw_edges: bool) -> tuple[Table, tuple[int, ...], NDArray[np.uint8] | None]:
+def _encodings(space: Space, table: Table, raw_edges: bool) -> tuple[Table, tuple[int, ...], EncodingColumn | None]:
     """The distinct filter masks, and which one each listed chunk has (None: all the same)."""
     every = (1 << space.filters) - 1
     masks = table.mask
@@ -260,7 +260,7 @@ def _encodings(space: Space, table: Table, raw_edges: bool) -> tuple[Table, tupl
     found, column = np.unique(masks, return_inverse=True)
     if len(found) > MOST_MASKS:
         raise Unsupported(Reason.LAYOUT, f"{len(found)} different filter masks")
-    return table, tuple(found.tolist()), None if len(found) == 1 else column.astype(np.uint8)
+    return table, tuple(found.tolist()), None if len(found) == 1 else column.astype(np.uint16)
 
 
 def _edges(space: Space, flat: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -275,7 +275,7 @@ def _edges(space: Space, flat: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _manifest(
-    form: Form, space: Space, table: Table, column: NDArray[np.uint8] | None, sources: tuple[SourceInfo, ...]
+    form: Form, space: Space, table: Table, column: EncodingColumn | None, sources: tuple[SourceInfo, ...]
 ) -> ChunkManifest:
     grid = space.grid
     total, flat = math.prod(grid), table.flat
@@ -292,7 +292,7 @@ def _manifest(
     length[flat] = space.nbytes if table.nbytes is None else table.nbytes
     encoding = None
     if column is not None:
-        encoding = np.zeros(total, np.uint8)
+        encoding = np.zeros(total, np.uint16)
         encoding[flat] = column
     return ChunkManifest(grid, sources, source, offset, length, encoding)
 

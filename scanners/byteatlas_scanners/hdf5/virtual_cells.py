@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, SourceInfo, VirtualArray
-from byteatlas.meta.model import ArrayMeta, ChunkGrid, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.meta.model import (
+    MOST_ENCODINGS,
+    ArrayMeta,
+    ChunkGrid,
+    CodecSpec,
+    Encoding,
+    EncodingColumn,
+    RectilinearGrid,
+    RegularGrid,
+)
 from byteatlas.scan.reasons import Reason
 from byteatlas_scanners.hdf5.virtual import MOST_CELLS, Box
 
@@ -29,7 +38,7 @@ class _Canvas:
     source: NDArray[np.int32]
     offset: NDArray[np.uint64]
     length: NDArray[np.uint64]
-    encoding: NDArray[np.uint8]
+    encoding: EncodingColumn
     inlined: dict[int, bytes] = field(default_factory=dict)
     sources: dict[SourceInfo, int] = field(default_factory=dict)
     encodings: dict[tuple[tuple[str, ...], tuple[int, ...]], int] = field(default_factory=dict)
@@ -59,7 +68,7 @@ def assemble(meta: ArrayMeta, pieces: Sequence[Box], itemsize: int) -> VirtualAr
         np.full(total, MISSING, np.int32),
         np.zeros(total, np.uint64),
         np.zeros(total, np.uint64),
-        np.zeros(total, np.uint8),
+        np.zeros(total, np.uint16),
     )
     for box in pieces:
         _paint(canvas, box, itemsize)
@@ -292,8 +301,8 @@ def _encoding(canvas: _Canvas, codecs: tuple[CodecSpec, ...], shape: tuple[int, 
     found = canvas.encodings.get(key)
     if found is None:
         found = canvas.encodings[key] = len(canvas.chains)
-        if found > 255:
-            raise Unsupported(Reason.VIRTUAL_DATASET, "pieces stored in more than 256 ways")
+        if found >= MOST_ENCODINGS:
+            raise Unsupported(Reason.VIRTUAL_DATASET, f"pieces stored in more than {MOST_ENCODINGS} ways")
         canvas.chains.append(Encoding(codecs, tuple(shape)))
     return found
 

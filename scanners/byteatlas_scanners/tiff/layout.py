@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import Manifest, SourceInfo, single_source
 from byteatlas.manifest.strided import chunk_strides, contiguous, cut
-from byteatlas.meta.model import Encoding
+from byteatlas.meta.model import Encoding, EncodingColumn
 from byteatlas.scan.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.page import Page, plain_lengths
@@ -120,7 +120,7 @@ def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Cha
     outside = int(((offsets + lengths > np.uint64(source.size or 0)) & ~missing).sum())  # _columns bounds both
     inner = _grid(first, down, across)
     encodings: tuple[Encoding, ...] = (Encoding(full),)
-    column: NDArray[np.uint8] | None = None
+    column: EncodingColumn | None = None
     if first.edge_rows != first.chunk_height:
         reach = np.uint64(first.chunk_height * first.row_bytes)
         last = np.zeros((len(pages) * (first.samples if first.planar else 1), down, across), bool)
@@ -130,7 +130,7 @@ def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Cha
             lengths[tail] = reach  # reads on into what follows; cropped
         elif tail.any():
             short = Encoding(chain(first, first.edge_rows), chunk_shape=_short(first, leading))
-            encodings, column = (*encodings, short), tail.astype(np.uint8)
+            encodings, column = (*encodings, short), tail.astype(np.uint16)
     manifest = single_source((*leading, *inner), source, offsets, lengths, missing=missing, encoding=column)
     return Layout((*(1 for _ in leading), *first.chunk_shape()), encodings, manifest, int(missing.sum()), outside)
 

@@ -18,6 +18,7 @@ from byteatlas.io.source import Opener, Source
 from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.model import INLINE, MISSING, Manifest, SourceInfo
 from byteatlas.manifest.model import WHOLE as WHOLE_FILE
+from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Buffer
 
 Ints = NDArray[np.int64]
@@ -30,7 +31,7 @@ class Located:
     source: Ints
     offset: Ints
     length: Ints
-    encoding: NDArray[np.uint8] | None
+    encoding: EncodingColumn | None
     sources: Sources
 
 

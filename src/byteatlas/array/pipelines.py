@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from byteatlas.codecs import Pipeline, build_pipeline
 from byteatlas.errors import InvalidMetadata
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
-from byteatlas.meta.model import ArrayMeta, RegularGrid
+from byteatlas.meta.model import ArrayMeta, EncodingColumn, RegularGrid
 from byteatlas.types import Shape
 
 MOST_SHAPES = 4096
@@ -111,7 +111,7 @@ class InnerPipelines:
         return self.first
 
 
-def check_encodings(column: NDArray[np.uint8] | None, single: bool) -> None:
+def check_encodings(column: EncodingColumn | None, single: bool) -> None:
     """An array with one encoding cannot have chunks of another: decoding them with the first would read wrong."""
     if single and column is not None and bool(column.any()):
         raise InvalidMetadata("", f"chunks of encoding {int(column.max())} in an array that has one encoding")

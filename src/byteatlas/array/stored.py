@@ -20,7 +20,7 @@ from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.io.source import Source
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
 from byteatlas.meta.keys import chunk_key, chunk_keys
-from byteatlas.meta.model import ArrayMeta, GroupMeta
+from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.store.base import Store
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.nodes import Nodes, StoredArray
@@ -45,7 +45,7 @@ class StoreLocator:
     path: str
     meta: ArrayMeta
     counts: Shape
-    column: NDArray[np.uint8] | None
+    column: EncodingColumn | None
     most: int | None
 
     @staticmethod

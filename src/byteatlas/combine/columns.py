@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, SourceInfo, VirtualArray
-from byteatlas.meta.model import ArrayMeta, ChunkGrid, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.meta.model import ArrayMeta, ChunkGrid, CodecSpec, Encoding, EncodingColumn, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
 
 BATCH_ROWS = 4 << 20
@@ -243,23 +243,23 @@ def batches(starts: Sequence[int]) -> Iterator[tuple[int, int]]:
             lo = i
 
 
-def plain_encoding(manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> NDArray[np.uint8] | None:
+def plain_encoding(manifests: Sequence[ChunkManifest], starts: Sequence[int]) -> EncodingColumn | None:
     """The concatenated encoding column, unchanged; None when no manifest has one."""
     if set(map(type, map(ENCODING, manifests))) <= {type(None)}:
         return None
-    column = np.zeros(starts[-1], np.uint8)
+    column = np.zeros(starts[-1], np.uint16)
     for m, start in zip(manifests, starts, strict=False):
         if m.encoding is not None:
             column[start : start + len(m.encoding)] = m.encoding
     return column
 
 
-def encoding_column(pieces: Sequence[Piece], counts: Sequence[int], total: int) -> NDArray[np.uint8] | None:
+def encoding_column(pieces: Sequence[Piece], counts: Sequence[int], total: int) -> EncodingColumn | None:
     """The encoding column of pieces that follow each other; None when it would be all zero."""
     if all(p.constant is None and not shifted(p) and p.manifest.encoding is None for p in pieces):
         return None
     column = np.repeat(
-        np.fromiter((p.encodings[0] if p.encodings else 0 for p in pieces), np.uint8, len(pieces)), np.asarray(counts)
+        np.fromiter((p.encodings[0] if p.encodings else 0 for p in pieces), np.uint16, len(pieces)), np.asarray(counts)
     )
     at = 0
     for piece, count in zip(pieces, counts, strict=True):
@@ -273,11 +273,11 @@ def shifted(piece: Piece) -> bool:
     return piece.encodings is not None and any(e != i for i, e in enumerate(piece.encodings))
 
 
-def piece_encoding(piece: Piece) -> NDArray[np.uint8]:
+def piece_encoding(piece: Piece) -> EncodingColumn:
     """The new encoding numbers of one piece's chunks."""
     manifest = piece.manifest
-    old = manifest.encoding if manifest.encoding is not None else np.zeros(len(manifest.source), np.uint8)
-    return np.asarray(piece.encodings, np.uint8)[old] if piece.encodings is not None else old.copy()
+    old = manifest.encoding if manifest.encoding is not None else np.zeros(len(manifest.source), np.uint16)
+    return np.asarray(piece.encodings, np.uint16)[old] if piece.encodings is not None else old.copy()
 
 
 def scattered(grid_shape: Shape, pieces: Sequence[Piece]) -> ChunkManifest:
@@ -285,7 +285,7 @@ def scattered(grid_shape: Shape, pieces: Sequence[Piece]) -> ChunkManifest:
     source = np.full(grid_shape, MISSING, np.int32)
     offset, length = np.zeros(grid_shape, np.uint64), np.zeros(grid_shape, np.uint64)
     many = any(p.constant is not None or shifted(p) or p.manifest.encoding is not None for p in pieces)
-    encoding = np.zeros(grid_shape, np.uint8) if many else None
+    encoding = np.zeros(grid_shape, np.uint16) if many else None
     table = SourceTable()
     inlined: dict[int, bytes] = {}
     for piece in pieces:

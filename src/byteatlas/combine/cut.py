@@ -92,7 +92,7 @@ def simplified(array: VirtualArray, axis: int) -> VirtualArray:
     if m.encoding is not None:
         used, column = np.unique(m.encoding, return_inverse=True)
         encodings = tuple(meta.encodings[n] for n in used.tolist()) or meta.encodings[:1]
-        m = replace(m, encoding=column.reshape(-1).astype(np.uint8) if len(encodings) > 1 else None)
+        m = replace(m, encoding=column.reshape(-1).astype(np.uint16) if len(encodings) > 1 else None)
         meta = replace(meta, encodings=encodings)
     edges = [full_edges(meta, i) for i in range(meta.ndim)]
     edges[axis] = clipped_edges(edges[axis], meta.shape[axis])

@@ -14,6 +14,7 @@ from byteatlas.combine.packing import packing_of, unpacked
 from byteatlas.combine.same import same_encodings, same_scalar
 from byteatlas.combine.values import nbytes, read_all
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
+from byteatlas.meta.model import EncodingColumn
 
 MANIFEST, INLINED, SOURCE = map(attrgetter, ("manifest", "inlined", "source"))
 
@@ -104,7 +105,7 @@ def same_references(a: VirtualArray, b: VirtualArray, alike: bool = False) -> bo
     return same_column(m.encoding, n.encoding) and (alike or same_reading(a, b))
 
 
-def same_column(x: NDArray[np.uint8] | None, y: NDArray[np.uint8] | None) -> bool:
+def same_column(x: EncodingColumn | None, y: EncodingColumn | None) -> bool:
     """Equal columns; None stands for zeros."""
     if x is None or y is None:
         other = x if y is None else y

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from byteatlas.combine.reconcile import Merged, place
+from byteatlas.combine.reconcile import Merged, Numbered
 from byteatlas.combine.same import Class
 from byteatlas.errors import Unsupported
 from byteatlas.meta.grid import boundaries
@@ -171,7 +171,9 @@ def full_shape(meta: ArrayMeta) -> Shape | None:
 
 def explicit_encodings(merged: Merged, classes: Sequence[Class]) -> tuple[tuple[Encoding, ...], list[tuple[int, ...]]]:
     """Encodings that say their chunk shape, for classes with regular grids; the others keep theirs."""
-    encodings: list[Encoding] = list(merged.encodings)
+    numbered = Numbered()
+    for e in merged.encodings:  # all different: they keep their numbers
+        numbered.place(e)
     maps = []
     for cls, numbers in zip(classes, merged.maps, strict=True):
         shape = full_shape(cls.meta)
@@ -179,10 +181,10 @@ def explicit_encodings(merged: Merged, classes: Sequence[Class]) -> tuple[tuple[
         for n in numbers:
             e = merged.encodings[n]
             new.append(
-                place(encodings, e if shape is None or e.chunk_shape is not None else replace(e, chunk_shape=shape))
+                numbered.place(e if shape is None or e.chunk_shape is not None else replace(e, chunk_shape=shape))
             )
         maps.append(tuple(new))
-    return tuple(encodings), maps
+    return tuple(numbered.encodings), maps
 
 
 def compacted(encodings: Sequence[Encoding], used: Sequence[int]) -> tuple[tuple[Encoding, ...], dict[int, int]]:

@@ -16,7 +16,7 @@ from byteatlas.combine.reconcile import Merged
 from byteatlas.combine.same import Class
 from byteatlas.manifest.model import VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta, ChunkKeys, RectilinearGrid, RegularGrid
+from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, ChunkKeys, RectilinearGrid, RegularGrid
 
 
 def assemble_job(
@@ -94,8 +94,9 @@ def finished(
         used += p.encodings or ()
         used += [] if p.constant is None else [p.constant]
     kept, renumber = compacted(encodings, used or [0])
-    if len(kept) > 255:
-        return None, [*findings, Finding("conflict", "codecs", path, (), "more than 255 different encodings")]
+    if len(kept) > MOST_ENCODINGS:
+        detail = f"more than {MOST_ENCODINGS} different encodings"
+        return None, [*findings, Finding("conflict", "codecs", path, (), detail)]
     same = all(renumber[n] == n for n in set(used))
     renamed = pieces if same else renumbered(pieces, renumber)
     grid = layout.grid

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from byteatlas.combine.packing import (
 )
 from byteatlas.combine.same import Class, decode_equal, same_scalar, show_json
 from byteatlas.meta.dtypes import from_numpy, to_v3
-from byteatlas.meta.model import ArrayMeta, CodecSpec, DataType, Encoding
+from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, CodecSpec, DataType, Encoding
 from byteatlas.types import JSON
 
 NUMERIC = "iuf"
@@ -99,8 +99,8 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
         return None, [*findings, Finding("conflict", "fill", q.path, (), detail)]
     merged = encode(q, target, kept)
     findings += codec_findings(q, merged)
-    if len(merged.encodings) > 255:
-        findings.append(Finding("conflict", "codecs", q.path, (), "more than 255 different encodings"))
+    if len(merged.encodings) > MOST_ENCODINGS:
+        findings.append(Finding("conflict", "codecs", q.path, (), f"more than {MOST_ENCODINGS} different encodings"))
         return None, findings
     return merged, findings
 
@@ -232,28 +232,40 @@ def show_packing(p: Packing) -> str:
 
 def encode(q: Question, target: Target, kept: Mapping[str, JSON]) -> Merged:
     """Encodings of all classes without repetitions, and the fill value."""
-    encodings: list[Encoding] = []
-    maps = [tuple(place(encodings, e) for e in class_encodings(c.meta, target, i)) for i, c in enumerate(q.classes)]
+    numbered = Numbered()
+    maps = [tuple(numbered.place(e) for e in class_encodings(c.meta, target, i)) for i, c in enumerate(q.classes)]
     fills = [class_fill(c.meta, target, i) for i, c in enumerate(q.classes)]
     fill, is_zero = result_fill(q, target, fills)
     constants: list[int | None] = []
     for value, holes in zip(fills, q.holes, strict=True):
         differs = holes and not same_scalar(value, fill)
-        constants.append(place(encodings, constant(target.data_type, value)) if differs else None)
+        constants.append(numbered.place(constant(target.data_type, value)) if differs else None)
     absent = None
     if q.absent and not same_scalar(target.nodata, fill):
-        absent = place(encodings, constant(target.data_type, target.nodata))
+        absent = numbered.place(constant(target.data_type, target.nodata))
     value = None if is_zero else fill
-    return Merged(target.data_type, value, kept, tuple(encodings), tuple(maps), tuple(constants), absent)
+    return Merged(target.data_type, value, kept, tuple(numbered.encodings), tuple(maps), tuple(constants), absent)
 
 
-def place(encodings: list[Encoding], new: Encoding) -> int:
-    """The number of an encoding that decodes alike, or of the new one."""
-    for i, known in enumerate(encodings):
-        if decode_equal(known, new):
-            return i
-    encodings.append(new)
-    return len(encodings) - 1
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Encodings without repetitions. ``alike``: their numbers by what is quickly told apart.
+
+    Where every file is packed by itself there are as many as files: each is compared with few others.
+    """
+
+    encodings: list[Encoding] = field(default_factory=list)
+    alike: dict[object, list[int]] = field(default_factory=dict)
+
+    def place(self, new: Encoding) -> int:
+        """The number of an encoding that decodes alike, or of the new one."""
+        near = self.alike.setdefault((new.chunk_shape, tuple(c.name for c in new.codecs), repr(new.cast)), [])
+        for i in near:
+            if decode_equal(self.encodings[i], new):
+                return i
+        near.append(len(self.encodings))
+        self.encodings.append(new)
+        return near[-1]
 
 
 def class_encodings(meta: ArrayMeta, target: Target, index: int) -> list[Encoding]:

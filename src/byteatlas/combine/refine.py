@@ -17,11 +17,12 @@ from byteatlas.combine.same import Class
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
-from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RectilinearGrid
+from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, CodecSpec, Encoding, RectilinearGrid
 from byteatlas.types import Shape
 
-MOST_ENCODINGS = 255
 MOST_CHUNKS = 1 << 27
+MOST_PARTS = 255
+"""Kinds of parts of chunks in one array: whoever reads a part reads its whole chunk, and more would be a trap."""
 
 
 def refine(members: Sequence[Member], by_input: dict[int, VirtualArray], axis: int) -> dict[int, VirtualArray]:
@@ -57,12 +58,12 @@ def split(array: VirtualArray, axis: int, own: NDArray[np.int64], common: NDArra
     parts, kinds = kinds_of_parts(meta, axis, parents, common[:-1] - own[parents], flat.shape)
     old = np.zeros(len(m.source), np.int64) if m.encoding is None else m.encoding.astype(np.int64)
     used, column = np.unique(old[flat] * len(parts) + kinds, return_inverse=True)
-    if len(used) > MOST_ENCODINGS:
+    if len(used) > MOST_PARTS:
         raise Unsupported("chunks", f"parts of chunks of {len(used)} kinds")
     encodings = [cropped(meta.encodings[n // len(parts)], axis, *parts[n % len(parts)]) for n in used.tolist()]
     rows = flat.reshape(-1)
     inlined = {i: m.inlined[k] for i, k in enumerate(rows.tolist()) if k in m.inlined} if m.inlined else {}
-    numbers = column.reshape(-1).astype(np.uint8)
+    numbers = column.reshape(-1).astype(np.uint16)
     manifest = ChunkManifest(flat.shape, m.sources, m.source[rows], m.offset[rows], m.length[rows], numbers, inlined)
     edges = tuple(tuple(np.diff(common).tolist()) if i == axis else full_edges(meta, i) for i in range(meta.ndim))
     # An array without chunks uses no encoding, but has one.
@@ -82,7 +83,7 @@ def spelled_out(array: VirtualArray) -> VirtualArray:
     if len(used) > MOST_ENCODINGS:
         raise Unsupported("chunks", f"chunks of {len(used)} shapes, some of which would be cut")
     encodings = [cropped(meta.encodings[n // len(parts)], 0, *parts[n % len(parts)]) for n in used.tolist()]
-    manifest = replace(m, encoding=column.reshape(-1).astype(np.uint8))
+    manifest = replace(m, encoding=column.reshape(-1).astype(np.uint16))
     return VirtualArray(replace(meta, encodings=tuple(encodings)), manifest)
 
 

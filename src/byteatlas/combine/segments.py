@@ -51,7 +51,7 @@ class SegmentedManifest:
         which = np.searchsorted(self.starts, chunks, side="right") - 1
         if n and (which == which[0]).all():
             return self._segment_rows(int(which[0]), chunks - self.starts[which[0]])
-        source, encoding = np.empty(n, np.int32), np.zeros(n, np.uint8)
+        source, encoding = np.empty(n, np.int32), np.zeros(n, np.uint16)
         offset, length = np.empty(n, np.uint64), np.empty(n, np.uint64)
         for i in np.unique(which).tolist():
             mine = np.flatnonzero(which == i)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, NotFound
-from byteatlas.meta.model import ArrayMeta, GroupMeta
+from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.types import JSON, ByteRange, Shape
 
 MISSING = -1
@@ -68,7 +68,7 @@ class Rows:
     source: NDArray[np.int32]
     offset: NDArray[np.uint64]
     length: NDArray[np.uint64]
-    encoding: NDArray[np.uint8] | None = None
+    encoding: EncodingColumn | None = None
 
 
 class Manifest(Protocol):
@@ -109,7 +109,7 @@ class ChunkManifest:
     source: NDArray[np.int32]
     offset: NDArray[np.uint64]
     length: NDArray[np.uint64]
-    encoding: NDArray[np.uint8] | None = None
+    encoding: EncodingColumn | None = None
     inlined: Mapping[int, bytes] = field(default_factory=lambda: NOTHING_INLINE)
 
     def __post_init__(self) -> None:
@@ -157,7 +157,7 @@ def single_source(
     length: NDArray[np.uint64],
     *,
     missing: NDArray[np.bool_] | None = None,
-    encoding: NDArray[np.uint8] | None = None,
+    encoding: EncodingColumn | None = None,
 ) -> ChunkManifest:
     """A manifest whose chunks all lie in one file; ``missing`` marks those that do not exist."""
     column = np.zeros(len(offset), np.int32)

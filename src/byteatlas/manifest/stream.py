@@ -73,7 +73,7 @@ def _slice(rows: Rows, begin: int, end: int) -> Rows:
 def _joined(parts: list[Rows]) -> Rows:
     encoding = None
     if any(p.encoding is not None for p in parts):
-        columns = [np.zeros(len(p.source), np.uint8) if p.encoding is None else p.encoding for p in parts]
+        columns = [np.zeros(len(p.source), np.uint16) if p.encoding is None else p.encoding for p in parts]
         encoding = np.concatenate(columns)
     return Rows(
         np.concatenate([p.source for p in parts]),

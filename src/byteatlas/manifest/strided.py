@@ -135,6 +135,6 @@ def contiguous(shape: Shape, item: int, base: int, source: SourceInfo, target: i
     axis = max(i for i, n in enumerate(grid) if n > 1)
     tail = (*chunk[:axis], shape[axis] - (grid[axis] - 1) * chunk[axis], *chunk[axis + 1 :])
     rows = regular.load()
-    lengths, encoding = rows.length.copy(), np.zeros(len(rows.length), np.uint8)
+    lengths, encoding = rows.length.copy(), np.zeros(len(rows.length), np.uint16)
     lengths[-1], encoding[-1] = math.prod(tail) * item, 1
     return Block(chunk, single_source(grid, source, rows.offset, lengths, encoding=encoding), tail)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, Manifest, Rows, SourceInfo
+from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Shape
 
 DENSE_LIMIT = 1 << 31
@@ -92,7 +93,7 @@ class WithEncoding:
     """A manifest together with the encoding column that its array's metadata holds."""
 
     inner: Manifest
-    encoding: NDArray[np.uint8]
+    encoding: EncodingColumn
 
     @property
     def grid_shape(self) -> Shape:

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.table import WithEncoding
 from byteatlas.meta import v2, v3
-from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
 from byteatlas.types import JSON
 
 DOCUMENTS = (".zarray", ".zattrs", ".zgroup", "zarr.json")
@@ -123,7 +122,7 @@ class Hierarchy:
             self._known = frozenset(self.arrays)
         return self._known
 
-    def array_meta(self, path: str) -> tuple[ArrayMeta, NDArray[np.uint8] | None]:
+    def array_meta(self, path: str) -> tuple[ArrayMeta, EncodingColumn | None]:
         """An array's metadata, and its encoding column when it has several encodings."""
         where = f"{self.where}: {path or '/'}"
         doc = self.documents.get(self._key(path, "zarr.json"))
@@ -238,7 +237,7 @@ def _dump_array(
     if len(meta.encodings) > 1:
         column = array.manifest.load().encoding
         if column is None:
-            column = np.zeros(len(array.manifest.load().source), np.uint8)
+            column = np.zeros(len(array.manifest.load().source), np.uint16)
     try:
         documents[base + "zarr.json"] = v3.dump_array(meta, column)
     except Unsupported as error:

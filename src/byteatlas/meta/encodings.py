@@ -16,26 +16,24 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.meta import dtypes
-from byteatlas.meta.model import CodecSpec, Encoding
+from byteatlas.meta.model import MOST_ENCODINGS, CodecSpec, Encoding, EncodingColumn
 from byteatlas.meta.parts import codec_json, codecs_of, length_of, object_of, shape_of
 from byteatlas.types import JSON, Shape
 
 NAME = "byteatlas.encodings"
-MOST = 255
 MOST_CHUNKS = 1 << 31
 
 
 def parse(
     configuration: Mapping[str, JSON], counts: Shape, where: str = ""
-) -> tuple[tuple[Encoding, ...], NDArray[np.uint8] | None]:
+) -> tuple[tuple[Encoding, ...], EncodingColumn | None]:
     """The encodings, and the number of each chunk's (flat index over ``counts``); None when all are the first."""
     given = configuration.get("encodings")
-    if not isinstance(given, list) or not 0 < len(given) <= MOST:
-        raise InvalidMetadata(where, f"{NAME} needs between 1 and {MOST} encodings")
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_ENCODINGS:
+        raise InvalidMetadata(where, f"{NAME} needs between 1 and {MOST_ENCODINGS} encodings")
     unknown = set(configuration) - {"encodings", "map"}
     if unknown:
         raise InvalidMetadata(where, f"{NAME}: unknown members {sorted(unknown)}")
@@ -64,7 +62,7 @@ def _encoding(document: Mapping[str, JSON], ndim: int, where: str) -> Encoding:
     )
 
 
-def _column(document: Mapping[str, JSON], counts: Shape, known: int, where: str) -> NDArray[np.uint8]:
+def _column(document: Mapping[str, JSON], counts: Shape, known: int, where: str) -> EncodingColumn:
     runs, axis = document.get("runs"), document.get("axis")
     if not isinstance(runs, list):
         raise InvalidMetadata(where, "map: runs are missing")
@@ -83,16 +81,16 @@ def _column(document: Mapping[str, JSON], counts: Shape, known: int, where: str)
         lengths.append(length_of(run[1], where, "run", 1))
     if sum(lengths) != total or any(v >= known for v in values):
         raise InvalidMetadata(where, f"map: runs cover {sum(lengths)} of {total} chunks, or name unknown encodings")
-    line = np.repeat(np.array(values, np.uint8), np.array(lengths, np.int64))
+    line = np.repeat(np.array(values, np.uint16), np.array(lengths, np.int64))
     if axis is None:
         return line
     shaped = line.reshape([-1 if i == axis else 1 for i in range(len(counts))])
     return np.ascontiguousarray(np.broadcast_to(shaped, counts)).reshape(-1)
 
 
-def dump(encodings: tuple[Encoding, ...], column: NDArray[np.uint8] | None, counts: Shape) -> CodecSpec:
+def dump(encodings: tuple[Encoding, ...], column: EncodingColumn | None, counts: Shape) -> CodecSpec:
     """The codec that says all of this."""
-    if len(encodings) > MOST:
+    if len(encodings) > MOST_ENCODINGS:
         raise Unsupported("zarr-v3", f"{len(encodings)} encodings of one array")
     configuration: dict[str, JSON] = {"encodings": [_encoding_json(e) for e in encodings]}
     if column is not None:
@@ -111,7 +109,7 @@ def _encoding_json(encoding: Encoding) -> JSON:
     return out
 
 
-def _map_json(column: NDArray[np.uint8], counts: Shape) -> JSON:
+def _map_json(column: EncodingColumn, counts: Shape) -> JSON:
     cube = column.reshape(counts)
     for axis in range(len(counts)):
         line = cube[tuple(slice(None) if i == axis else slice(0, 1) for i in range(len(counts)))]
@@ -120,7 +118,7 @@ def _map_json(column: NDArray[np.uint8], counts: Shape) -> JSON:
     return {"runs": _runs(column)}
 
 
-def _runs(line: NDArray[np.uint8]) -> list[list[int]]:
+def _runs(line: EncodingColumn) -> list[list[int]]:
     starts = np.concatenate([[0], np.flatnonzero(line[1:] != line[:-1]) + 1]) if len(line) else np.empty(0, np.int64)
     ends = np.append(starts[1:], len(line))
     return [[int(line[s]), int(e - s)] for s, e in zip(starts, ends, strict=True)]

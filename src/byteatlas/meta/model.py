@@ -16,10 +16,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from byteatlas.types import JSON, Shape
 
 NO_CONFIG: Mapping[str, JSON] = {}
+MOST_ENCODINGS = (1 << 16) - 1
+"""Encodings of one array: an archive in which every file is packed by itself has one a file."""
+EncodingColumn: TypeAlias = NDArray[np.uint16]
+"""For each chunk the number of its encoding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.meta import dtypes, encodings, fill
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RectilinearGrid
+from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, EncodingColumn, GroupMeta, RectilinearGrid
 from byteatlas.meta.parts import (
     codec_json,
     codecs_of,
@@ -41,7 +38,7 @@ GROUP_MEMBERS = frozenset(("zarr_format", "node_type", "attributes", "consolidat
 REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 
 
-def parse_array(document: JSON, where: str = "") -> tuple[ArrayMeta, NDArray[np.uint8] | None]:
+def parse_array(document: JSON, where: str = "") -> tuple[ArrayMeta, EncodingColumn | None]:
     """The array, and for each chunk (flat index) the number of its encoding when it has several.
 
     Raises `InvalidMetadata`, `Unsupported`, `MissingExtra`.
@@ -104,7 +101,7 @@ def _no_transformers(doc: Mapping[str, JSON], where: str) -> None:
 
 def _encodings(
     codecs: tuple[CodecSpec, ...], counts: tuple[int, ...], where: str
-) -> tuple[tuple[Encoding, ...], NDArray[np.uint8] | None]:
+) -> tuple[tuple[Encoding, ...], EncodingColumn | None]:
     if codecs[0].name != encodings.NAME:
         return (Encoding(codecs),), None
     if len(codecs) != 1:
@@ -112,7 +109,7 @@ def _encodings(
     return encodings.parse(codecs[0].configuration, counts, where)
 
 
-def dump_array(meta: ArrayMeta, encoding_column: NDArray[np.uint8] | None = None) -> dict[str, JSON]:
+def dump_array(meta: ArrayMeta, encoding_column: EncodingColumn | None = None) -> dict[str, JSON]:
     """The ``zarr.json`` of an array. Raises `Unsupported` (reason ``zarr-v3``) for what cannot be expressed."""
     column = encoding_column if encoding_column is not None and encoding_column.any() else None
     first = meta.encodings[0]

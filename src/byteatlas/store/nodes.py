@@ -11,12 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from byteatlas.errors import InvalidMetadata, NotFound, Unsupported
 from byteatlas.meta import v1, v2, v3
-from byteatlas.meta.model import ArrayMeta, GroupMeta
+from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.documents import MOST_BYTES, load_object
 from byteatlas.types import JSON
@@ -33,7 +30,7 @@ class StoredArray:
     """An array's metadata, and which encoding each chunk has (None: the first)."""
 
     meta: ArrayMeta
-    column: NDArray[np.uint8] | None = None
+    column: EncodingColumn | None = None
 
 
 class Nodes:
