@@ -346,7 +346,9 @@ def gathered(
     failures: dict[str, Failure] = {}
     for task in tasks:
         found = [outcome.results[task]] if task in outcome.results else []
-        if not found:  # something killed the worker, or went wrong with all of them: one file at a time
+        if not found and SEPARATOR not in task:
+            failures[task] = outcome.failures[task]
+        elif not found:  # something killed the worker, or went wrong with all of them: one file at a time
             single = for_each(work, task.split(SEPARATOR), executor)
             found = list(single.results.values())
             failures |= single.failures

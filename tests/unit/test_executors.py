@@ -235,14 +235,11 @@ def test_dask_with_workers_that_die(tmp_path: Path) -> None:
         distributed.Client(cluster) as client,
     ):
         check(for_each(work, NAMES, client), "CorruptFile")
-        names = [str(n) for n in range(8)] + ["bad"]
-        outcome = for_each(deadly, names, client)
-        assert set(outcome.results) == set(names) - {"bad"}
-        assert [f.kind for f in outcome.failures.values()] == ["WorkerDied"]
         paths = archive(tmp_path, 8)
-        parts, failures = gathered(paths, Deadly(OPTIONS, None), client, print, 3)
-        lost(parts, failures, tmp_path)
         same_plan(prepare_many(paths, OPTIONS, client, width=3).prepared, ba.prepare_combine(paths, options=OPTIONS))
+        parts, failures = gathered(paths, Deadly(OPTIONS, None), client, print, 1)
+        assert [n for p in parts for n in p.names] == [p for p in paths if "f5" not in p]
+        assert {n: f.kind for n, f in failures.items()} == {paths[5]: "WorkerDied"}
 
 
 @pytest.mark.slow
