@@ -254,7 +254,7 @@ def test_missing_chunks_are_the_fill_value(data: st.DataObject) -> None:
                 ("f2", 0.5),
                 ("c8", 1 - 2j),
                 ("bool", True),
-                ("M8[s]", np.datetime64("NaT")),
+                ("M8[s]", np.datetime64("NaT", "s")),
                 ("m8[ms]", np.timedelta64(-5, "ms")),
                 ("S3", b"ab"),
                 ("U2", "é"),

@@ -112,6 +112,8 @@ def bytes_encoder(
     """An encoder for plain bytes; ``fixed``: options that decoding has too."""
     if name not in COMPRESSORS:
         return _cannot(name)
+    if name == "snappy":
+        return _snappy
     options = {**options_of(name, COMPRESSORS[name], configuration), **fixed}
     if name in ("blosc", "blosc2"):
         options = {"typesize": itemsize if 0 < itemsize < 256 else 1, "numthreads": 1, **options}
@@ -123,6 +125,13 @@ def bytes_encoder(
             raise Unsupported("codec", f"{name}: {error}") from error
 
     return encode
+
+
+def _snappy(data: Bytes) -> Bytes:
+    # imagecodecs' own function takes other arguments from one version to the next.
+    import pyarrow as pa
+
+    return bytes(pa.compress(bytes(data), codec="snappy", asbytes=True))
 
 
 def _cannot(name: str) -> Callable[[Bytes], Bytes]:
