@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from contextlib import suppress
+from copy import deepcopy
 from io import BytesIO
 from typing import Any, Literal
 
@@ -91,7 +92,7 @@ def test_metadata_with_a_wrong_member(store: dict[str, bytes], data: st.DataObje
         for step in path[:-1]:
             parent = parent[step]
         if data.draw(st.booleans()):
-            parent[path[-1]] = data.draw(JUNK)
+            parent[path[-1]] = deepcopy(data.draw(JUNK))  # the second damage may go into it
         else:
             del parent[path[-1]]
     damaged[key] = json.dumps(document).encode()
