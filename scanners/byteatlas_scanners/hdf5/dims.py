@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from byteatlas.errors import ByteatlasError
 from byteatlas_scanners.hdf5.attributes import Attribute
@@ -70,9 +71,9 @@ def _integers(attribute: Attribute) -> list[int]:
     bits, size = attribute.type.bits, attribute.type.size
     if attribute.type.kind is not Kind.INTEGER or bits is None:
         return []
-    order = "little" if bits.order == "<" else "big"
+    order: Literal["little", "big"] = "little" if bits.order == "<" else "big"
     data = attribute.data
-    return [int.from_bytes(data[i : i + size], order, signed=True) for i in range(0, len(data), size)]  # type: ignore[arg-type]
+    return [int.from_bytes(data[i : i + size], order, signed=True) for i in range(0, len(data), size)]
 
 
 def _lists(file: File, attribute: Attribute) -> list[tuple[int, int, int]]:

@@ -130,7 +130,7 @@ def _plan_take(at: Ints, length: int, grid: ChunkGrid, axis: int) -> AxisPlan:
     if len(at) > 1 and bool((np.diff(number) < 0).any()):
         order = np.argsort(number, kind="stable")
         at, number = at[order], number[order]
-    bounds = _bounds(length, grid, axis)
+    bounds = _Bounds(length, grid, axis)
     edge = np.flatnonzero(np.diff(number, prepend=-1)) if len(at) else np.empty(0, np.int64)
     chunk = number[edge]
     begin, end = bounds(chunk)
@@ -140,7 +140,7 @@ def _plan_take(at: Ints, length: int, grid: ChunkGrid, axis: int) -> AxisPlan:
     return AxisPlan(chunk, start, count, edge.astype(np.int64), end - begin, 1, len(at), local, order)
 
 
-class _bounds:  # noqa: N801 - a function with two fields
+class _Bounds:
     """Beginnings and ends of chunks along one axis, by chunk number."""
 
     __slots__ = ("edges", "length", "size")
@@ -263,7 +263,7 @@ def plan_points(at: Sequence[Ints], shape: Shape, grid: ChunkGrid) -> PointPlan:
     inside: list[Ints] = []
     for axis, position in enumerate(at):
         number = chunk_numbers(position, shape[axis], grid, axis)
-        begin, _ = _bounds(shape[axis], grid, axis)(number)
+        begin, _ = _Bounds(shape[axis], grid, axis)(number)
         inside.append(position - begin)
         flat = flat * counts[axis] + number
     order = np.argsort(flat, kind="stable")

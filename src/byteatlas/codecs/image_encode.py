@@ -53,6 +53,7 @@ COMPRESSORS: Mapping[str, tuple[str, ...]] = {
 }
 """Compressors of bytes that can compress, and what that takes besides the members that decoding needs too."""
 ENCODE_FAULTS = (RuntimeError, ValueError, TypeError, NotImplementedError, AttributeError, OverflowError, ImportError)
+"""What imagecodecs raises for values, shapes, types and options that a format cannot have, or that a build lacks."""
 
 
 def options_of(name: str, keys: tuple[str, ...], configuration: Mapping[str, JSON]) -> dict[str, Any]:

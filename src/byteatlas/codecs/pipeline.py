@@ -184,7 +184,7 @@ def _bind_view(
     plain = dtype.kind in "biuf" and dtype.itemsize <= 8 and dtype.char in "?bBhHiIlLqQefd"
 
     def into(data: Bytes, out: NDArray[Any]) -> None:
-        put(data, memoryview(out).cast("B") if plain else out.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        put(data, out.data.cast("B") if plain else out.reshape(-1).view(np.uint8))
         if patch is not None:
             patch(out)
 

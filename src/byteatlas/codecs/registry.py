@@ -74,7 +74,8 @@ def make_codec(spec: CodecSpec, registry: Mapping[str, Make]) -> Codec | None:
         raise Unsupported("codec", f"codec {name!r} is refused: {REFUSED[name]}")
     for prefix, target in FAMILIES.items():
         if name.startswith(prefix):
-            return _load(target)(name, spec.configuration)  # type: ignore[no-any-return]
+            made: Codec = _load(target)(name, spec.configuration)
+            return made
     if not spec.must_understand:
         return None
     raise Unsupported("codec", f"unknown codec {name!r}")

@@ -15,6 +15,8 @@ from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
 
+SMALL = 1 << 20
+"""Bytes; arrays up to this are read and kept in the map rather than cut inside of their chunks."""
 COMPRESS_ABOVE = 32 << 10
 """Bytes; smaller arrays are not worth a codec that a reader has to have."""
 SHUFFLED = frozenset("iufcmM")

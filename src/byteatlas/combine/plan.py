@@ -14,13 +14,13 @@ import numpy as np
 from byteatlas.combine import attributes as attrs
 from byteatlas.combine.columns import SourceMemo, assemble, concatenated_manifests
 from byteatlas.combine.context import Context, dimension_plan, establish
-from byteatlas.combine.inline import inline_array
+from byteatlas.combine.inline import SMALL, inline_array
 from byteatlas.combine.inputs import flatten, unflatten
 from byteatlas.combine.jobs import Job, Mosaic, Ready, Run
 from byteatlas.combine.model import CombineOptions, Finding, Input, Plan, ReadArray, VariablePlan
 from byteatlas.combine.segments import SegmentedManifest
 from byteatlas.combine.variable import treat
-from byteatlas.combine.woven import SMALL, woven
+from byteatlas.combine.woven import woven
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_total

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from byteatlas.combine.inline import SMALL
 from byteatlas.combine.labels import Axis, Region, axis_of, span_of
 from byteatlas.combine.model import ReadArray
 from byteatlas.combine.ops import masked_array, select_array
@@ -15,9 +16,6 @@ from byteatlas.combine.values import nbytes
 from byteatlas.errors import BadRequest, BadSelection
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.grid import boundaries
-
-SMALL = 1 << 20
-"""Bytes; arrays up to this are read and kept in the map where a selection begins inside of a chunk."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from byteatlas.combine.context import Context, Dimension, columns_of
 from byteatlas.combine.cut import Span, parts
 from byteatlas.combine.equal import unequal
-from byteatlas.combine.inline import inline_array
+from byteatlas.combine.inline import SMALL, inline_array
 from byteatlas.combine.model import Duplicates, Finding, Input
 from byteatlas.combine.order import files_of, oddities
 from byteatlas.combine.values import nbytes
@@ -30,8 +30,6 @@ from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import boundaries
 
 CODES = frozenset({"overlap", "interleaved"})
-SMALL = 1 << 20
-"""Bytes; arrays up to this that would be cut into many parts of chunks are kept in the map instead."""
 MANY = 16
 """Parts of chunks."""
 
