@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import ByteatlasError, CorruptFile
 from byteatlas.manifest.model import MISSING, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
-from byteatlas.scan.contract import Ask, Scanner, ScanOptions
+from byteatlas.scanning.contract import Ask, Scanner, ScanOptions
 from byteatlas.types import ByteRange
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteatlas_scanners.hdf5.filter_table import IMAGECODECS, NUMCODECS, OWN, QUANTISER, ROWS, Row
+from byteatlas_scanners.hdf5.filters.registry import IMAGECODECS, NUMCODECS, OWN, QUANTISER, ROWS, Row
 
 READERS = {
     NUMCODECS: "byteatlas; zarr-python and all that read numcodecs' codecs",

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from byteatlas.codecs.table import BUILTIN
+from byteatlas.codecs.core.table import BUILTIN
 from byteatlas.errors import ByteatlasError, Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas_scanners.netcdf3.header import TYPES, VERSIONS
 from byteatlas_scanners.tiff import page as pages
 from byteatlas_scanners.tiff import samples
-from byteatlas_scanners.tiff.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES
+from byteatlas_scanners.tiff.crs.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES
+from byteatlas_scanners.tiff.crs.methods import METHODS
 from byteatlas_scanners.tiff.ifd import Field, Ifd
 from byteatlas_scanners.tiff.libtiff import LEVELS, LOGLUV, SGILOG, SGILOG24
-from byteatlas_scanners.tiff.methods import METHODS
 from byteatlas_scanners.tiff.page import Page
 from byteatlas_scanners.tiff.tags import Tag
 

@@ -1,1 +1,1 @@
-"""Scanner plugins: one package per archive format. Each sees `byteatlas.scan.contract` and the value types, no I/O."""
+"""Scanner plugins, one package per archive format. Each sees `byteatlas.scanning.contract` and value types, no I/O."""

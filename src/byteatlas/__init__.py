@@ -8,9 +8,7 @@
 
 __version__ = "0.1.0"
 
-import sys as _sys
 from importlib import import_module as _import_module
-from types import ModuleType as _Module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if _TYPE_CHECKING:
@@ -29,9 +27,9 @@ if _TYPE_CHECKING:
         write,
     )
     from byteatlas.array import Array, Group, ReadOptions
-    from byteatlas.array.copy import CopyOptions
     from byteatlas.array.geo import levels_of
-    from byteatlas.combine import CombineOptions, Plan
+    from byteatlas.array.writing.copy import CopyOptions
+    from byteatlas.combining import CombineOptions, Plan
     from byteatlas.errors import (
         BadRequest,
         BadSelection,
@@ -50,7 +48,7 @@ if _TYPE_CHECKING:
     from byteatlas.io.policy import Policy
     from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
     from byteatlas.manifest.options import WriteOptions
-    from byteatlas.scan.contract import ScanOptions
+    from byteatlas.scanning.contract import ScanOptions
 
 __all__ = [
     "Array",
@@ -98,15 +96,15 @@ _PLACES = {
     "byteatlas.api": "RefusalWarning combine copy from_model georeference load open plan_combine scan to_model verify "
     "write",
     "byteatlas.array": "Array Group ReadOptions",
-    "byteatlas.array.copy": "CopyOptions",
+    "byteatlas.array.writing.copy": "CopyOptions",
     "byteatlas.array.geo": "levels_of",
-    "byteatlas.combine": "CombineOptions Plan",
+    "byteatlas.combining": "CombineOptions Plan",
     "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
     "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
     "byteatlas.io.policy": "Policy",
     "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
     "byteatlas.manifest.options": "WriteOptions",
-    "byteatlas.scan.contract": "ScanOptions",
+    "byteatlas.scanning.contract": "ScanOptions",
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 
@@ -122,15 +120,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
-
-
-class _Package(_Module):
-    """The import system binds every subpackage as an attribute of its package. Three subpackages have the names of
-    verbs (scan, combine, verify), and the verbs are what these attributes shall be."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _MODULE_OF and isinstance(value, _Module)):
-            super().__setattr__(name, value)
-
-
-_sys.modules[__name__].__class__ = _Package

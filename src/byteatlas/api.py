@@ -12,46 +12,46 @@ from typing import Any, Literal, TypeAlias
 from numpy.typing import NDArray
 
 from byteatlas.array import Array, Group, Node, ReadOptions, open_node
-from byteatlas.array.copy import CopyOptions, CopyReport
-from byteatlas.array.copy import Progress as CopyProgress
-from byteatlas.array.copy import copy as copy_node
 from byteatlas.array.geo import georeference_of
 from byteatlas.array.models import create_from_model, model_of
 from byteatlas.array.options import DEFAULT
 from byteatlas.array.stored import open_store
-from byteatlas.combine import CombineOptions, Plan
-from byteatlas.combine import combine as combine_groups
-from byteatlas.combine import plan_combine as plan_groups
-from byteatlas.combine.append import Appended
-from byteatlas.combine.append import append as append_groups
-from byteatlas.combine.inputs import first_url
-from byteatlas.combine.labels import Region
-from byteatlas.combine.model import ReadArray
-from byteatlas.combine.ops import concat as concat_groups
-from byteatlas.combine.plan import Prepared
-from byteatlas.combine.plan import prepare as prepare_groups
-from byteatlas.combine.region import mask_by_value, select_by_value
-from byteatlas.combine.share import Sharing
-from byteatlas.combine.update import update_parquet
+from byteatlas.array.writing.copy import CopyOptions, CopyReport
+from byteatlas.array.writing.copy import Progress as CopyProgress
+from byteatlas.array.writing.copy import copy as copy_node
+from byteatlas.combining import CombineOptions, Plan
+from byteatlas.combining import combine as combine_groups
+from byteatlas.combining import plan_combine as plan_groups
+from byteatlas.combining.append import Appended
+from byteatlas.combining.append import append as append_groups
+from byteatlas.combining.compare.intern import Sharing
+from byteatlas.combining.inputs import first_url
+from byteatlas.combining.model import ReadArray
+from byteatlas.combining.plan import Prepared
+from byteatlas.combining.plan import prepare as prepare_groups
+from byteatlas.combining.select.labels import Region
+from byteatlas.combining.select.ops import concat as concat_groups
+from byteatlas.combining.select.region import mask_by_value, select_by_value
+from byteatlas.combining.update import update_parquet
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.kind import METADATA_NAMES, kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.ops_inline import aside
+from byteatlas.manifest.ops.inline import aside
 from byteatlas.manifest.options import AbsentParts, Format, WriteOptions
 from byteatlas.manifest.options import ReadOptions as MapOptions
 from byteatlas.manifest.references import absolute, is_parquet_map, read_references, write_references
 from byteatlas.meta.conventions import Georeference
 from byteatlas.meta.zom import Model
-from byteatlas.scan.contract import Scanner, ScanOptions
-from byteatlas.scan.driver import Progress, scan_source
-from byteatlas.scan.plugins import installed
+from byteatlas.scanning.contract import Scanner, ScanOptions
+from byteatlas.scanning.driver import Progress, scan_source
+from byteatlas.scanning.plugins import installed
 from byteatlas.store.base import Store
 from byteatlas.store.write import WriteTarget, writable
 from byteatlas.types import JSON
-from byteatlas.verify import VerifyOptions, VerifyReport, verify_node
+from byteatlas.verifying import VerifyOptions, VerifyReport, verify_node
 
 Target: TypeAlias = str | os.PathLike[str]
 OnRefusal: TypeAlias = Literal["warn", "raise", "ignore"]

@@ -69,7 +69,7 @@ class CorruptChunk(ByteatlasError):
 
 
 class Unsupported(ByteatlasError):
-    """Legal input that byteatlas does not (yet) handle. ``reason`` is a stable code (`byteatlas.scan.reasons`)."""
+    """Legal input that byteatlas does not (yet) handle. ``reason`` is a stable code (`byteatlas.scanning.reasons`)."""
 
     def __init__(self, reason: str, detail: str, path: str | None = None) -> None:
         super().__init__(f"{path + ': ' if path else ''}{detail} [{reason}]")

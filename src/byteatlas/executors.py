@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from byteatlas.combine.model import CombineOptions, FromVariable
+from byteatlas.combining.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest, ByteatlasError, MissingExtra
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
-    from byteatlas.combine.plan import Prepared
+    from byteatlas.combining.plan import Prepared
 
 T = TypeVar("T")
 Done: TypeAlias = Callable[[str], None]

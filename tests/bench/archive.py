@@ -24,7 +24,7 @@ who, folder, target = sys.argv[1:]
 paths = sorted(glob.glob(folder + "/*.nc"))
 if who == "byteatlas":
     import byteatlas as ba
-    from byteatlas.scan.plugins import installed
+    from byteatlas.scanning.plugins import installed
     import pyarrow.parquet
     installed(), ba.scan, ba.open
     def run():

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from tests.bench.report import Row, show
 
-from byteatlas.combine import CombineOptions, combine
-from byteatlas.combine.inline import inline_array
-from byteatlas.combine.share import Sharing
+from byteatlas.combining import CombineOptions, combine
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.compare.intern import Sharing
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source
 from byteatlas.manifest.references import write_references
 from byteatlas.meta.dtypes import from_numpy

@@ -12,8 +12,8 @@ from tests.bench.reading import field
 from tests.bench.report import Row, interleaved
 
 from byteatlas.array import Array, open_store
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.codecs import build_pipeline
 from byteatlas.meta.model import CodecSpec
 from byteatlas.store.directory import DirectoryStore

@@ -70,7 +70,7 @@ job, url = sys.argv[1:]
 if job == "byteatlas":
     import byteatlas as ba
     import aiohttp
-    from byteatlas.scan.plugins import installed
+    from byteatlas.scanning.plugins import installed
     installed(), ba.scan
     def run():
         ba.scan(url)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from tests.bench.combine import UNITS, run_ours, url
 
-from byteatlas.combine.inline import inline_array
+from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source
 from byteatlas.manifest.references import write_references
 from byteatlas.meta.dtypes import from_numpy

@@ -26,7 +26,7 @@ import gc, sys, time, json
 job, paths = sys.argv[1], sys.argv[2:]
 if job == "byteatlas":
     import byteatlas as ba
-    from byteatlas.scan.plugins import installed
+    from byteatlas.scanning.plugins import installed
     installed(), ba.scan, ba.VirtualArray
     def run(path):
         found = ba.scan(path)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from byteatlas import api as ba
-from byteatlas.combine import ByOrder, CombineOptions
+from byteatlas.combining import ByOrder, CombineOptions
 from byteatlas.errors import Conflict
 
 nc = pytest.importorskip("netCDF4")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.codecs import build_pipeline
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.dtypes import from_numpy

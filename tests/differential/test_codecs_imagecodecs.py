@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 import byteatlas as ba
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.codecs import build_pipeline
-from byteatlas.codecs.image_encode import COMPRESSORS, ENCODERS
-from byteatlas.codecs.images import IMAGES
+from byteatlas.codecs.numcodecs.image_encode import COMPRESSORS, ENCODERS
+from byteatlas.codecs.numcodecs.images import IMAGES
 from byteatlas.errors import Unsupported
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from byteatlas.codecs import build_pipeline
-from byteatlas.codecs.checksums import fletcher32
-from byteatlas.codecs.crc32c import in_numpy
-from byteatlas.codecs.filters import round_bits
+from byteatlas.codecs.numcodecs.filters import round_bits
+from byteatlas.codecs.zarr.checksums import fletcher32
+from byteatlas.codecs.zarr.crc32c import in_numpy
 from byteatlas.meta import v2, v3
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from byteatlas import api as ba
-from byteatlas.combine import CombineOptions, combine
-from byteatlas.combine.kerchunk import multi_zarr
+from byteatlas.combining import CombineOptions, combine
+from byteatlas.combining.kerchunk import multi_zarr
 from byteatlas.errors import BadRequest, Conflict
 
 nc = pytest.importorskip("netCDF4")

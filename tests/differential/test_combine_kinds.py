@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from byteatlas import api as ba
-from byteatlas.combine import FromVariable
+from byteatlas.combining import FromVariable
 from byteatlas.errors import Conflict
 
 h5py = pytest.importorskip("h5py")

@@ -13,10 +13,10 @@ from tests.array_support import RAW, opener, virtual
 
 from byteatlas import api as ba
 from byteatlas.array import open_node
-from byteatlas.combine import region as regions
-from byteatlas.combine.inline import inline_array
-from byteatlas.combine.labels import axis_of, period_of, span_of
-from byteatlas.combine.times import parse_units
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.coordinates.times import parse_units
+from byteatlas.combining.select import region as regions
+from byteatlas.combining.select.labels import axis_of, period_of, span_of
 from byteatlas.errors import BadRequest, BadSelection, Conflict
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import Encoding, RegularGrid

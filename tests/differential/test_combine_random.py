@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from byteatlas import api as ba
-from byteatlas.combine.times import conversion, parse_units
+from byteatlas.combining.coordinates.times import conversion, parse_units
 from byteatlas.errors import Conflict
 
 h5py = pytest.importorskip("h5py")

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import byteatlas as ba
-from byteatlas.combine import FromName
+from byteatlas.combining import FromName
 from byteatlas.errors import Conflict
 
 tifffile = pytest.importorskip("tifffile")

@@ -11,8 +11,8 @@ import pytest
 
 from byteatlas import api as ba
 from byteatlas.array import Array
-from byteatlas.combine import ByOrder, CombineOptions, Compute, FromAttribute, FromName, FromVariable, Values
-from byteatlas.combine.kerchunk import kerchunk_map
+from byteatlas.combining import ByOrder, CombineOptions, Compute, FromAttribute, FromName, FromVariable, Values
+from byteatlas.combining.kerchunk import kerchunk_map
 from byteatlas.errors import BadRequest, Conflict
 
 nc = pytest.importorskip("netCDF4")

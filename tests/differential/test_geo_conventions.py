@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import byteatlas as ba
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array, create_group
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.errors import NotFound
 from byteatlas.meta.conventions import Affine
 from byteatlas.store.memory import MemoryStore

@@ -18,7 +18,7 @@ from byteatlas.array.array import Array
 from byteatlas.array.group import Group
 from byteatlas.manifest.model import MISSING, VirtualArray, VirtualGroup
 from byteatlas.meta.model import RegularGrid
-from byteatlas.scan.contract import ScanOptions
+from byteatlas.scanning.contract import ScanOptions
 
 Make = Callable[[str], Path]
 

@@ -13,8 +13,8 @@ from tests.hdf5_reading import plain, read_array, same, scan_file
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import VirtualArray
-from byteatlas_scanners.hdf5 import fillvalue
-from byteatlas_scanners.hdf5.types import Bits, Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Bits, Datatype, Kind
+from byteatlas_scanners.hdf5.values import fillvalue
 
 RECORD = np.dtype([("a", "<i2"), ("b", ">f8")])
 KINDS: dict[str, Any] = {

@@ -12,7 +12,7 @@ from tests.hdf5_reading import plain, read_array, scan_file
 from tests.scanning import scan_bytes
 
 from byteatlas.manifest.model import VirtualGroup
-from byteatlas.scan.contract import ScanOptions
+from byteatlas.scanning.contract import ScanOptions
 from byteatlas_scanners.hdf5 import SCANNER
 
 hdf5plugin = pytest.importorskip("hdf5plugin")

@@ -17,9 +17,9 @@ from byteatlas.io.open import SourcePool
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.manifest.options import ReadOptions, WriteOptions
 from byteatlas.manifest.references import read_references, write_references
-from byteatlas.scan.contract import ScanOptions
-from byteatlas.scan.driver import scan_source
-from byteatlas.scan.plugins import installed
+from byteatlas.scanning.contract import ScanOptions
+from byteatlas.scanning.driver import scan_source
+from byteatlas.scanning.plugins import installed
 
 NAMES = ["time", "air", "count", "scalar", "deep/er/sparse", "deep/er/big"]
 RECORDS = 7

@@ -12,7 +12,7 @@ from fixtures.netcdf3.make_netcdf3 import FILES
 from tests.scanning import read_plain, scan_bytes
 
 from byteatlas import api
-from byteatlas.scan.contract import ScanOptions
+from byteatlas.scanning.contract import ScanOptions
 from byteatlas_scanners.netcdf3 import SCANNER
 
 FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]

@@ -11,8 +11,8 @@ from tests.archives import small_archive
 
 from byteatlas import api
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
-from byteatlas.verify import VerifyOptions, VerifyReport
-from byteatlas.verify.compare import first_difference, same_attribute
+from byteatlas.verifying import VerifyOptions, VerifyReport
+from byteatlas.verifying.compare import first_difference, same_attribute
 
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("netCDF4")

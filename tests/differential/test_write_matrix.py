@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from byteatlas.array import Array, open_store
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import WriteOptions, create_array
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import WriteOptions, create_array
 from byteatlas.meta.dtypes import BYTES, STRING, from_v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.store.directory import DirectoryStore

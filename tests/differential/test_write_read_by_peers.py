@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byteatlas.array import Array, open_store
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.meta.model import CodecSpec
 from byteatlas.store.directory import DirectoryStore
 

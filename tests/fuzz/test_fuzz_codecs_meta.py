@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from byteatlas.codecs import build_pipeline
-from byteatlas.codecs.table import BUILTIN
+from byteatlas.codecs.core.table import BUILTIN
 from byteatlas.errors import ByteatlasError
 from byteatlas.meta import v1, v2, v3, zom
 from byteatlas.meta.dtypes import BYTES, OBJECT, STRING, from_v3

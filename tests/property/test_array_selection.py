@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.array_support import RAW, ZLIB, ReadInto, opener, virtual
 
 from byteatlas.array import Array, ReadOptions, open_node
-from byteatlas.array import points as points_module
-from byteatlas.array import read as read_module
+from byteatlas.array.reading import execute as read_module
+from byteatlas.array.reading import points as points_module
 from byteatlas.errors import BadSelection
 from byteatlas.io.memory import MemorySource
 from byteatlas.meta.dtypes import from_numpy

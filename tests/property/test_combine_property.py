@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from tests.array_support import RAW, ZLIB, ReadInto, virtual
 
 from byteatlas.array import open_node
-from byteatlas.combine import CombineOptions, combine
-from byteatlas.combine.columns import Piece, assemble, positions
-from byteatlas.combine.cut import parts
-from byteatlas.combine.inline import inline_array
-from byteatlas.combine.ops import rechunk, select_array, transpose
+from byteatlas.combining import CombineOptions, combine
+from byteatlas.combining.chunks.slicing import parts
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.select.ops import rechunk, select_array, transpose
 from byteatlas.io.source import Source
+from byteatlas.manifest.columns import Piece, assemble, positions
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.model import ChunkGrid, CodecSpec, Encoding, RectilinearGrid, RegularGrid
 

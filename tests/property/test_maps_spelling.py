@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.maps import URLS
 
-from byteatlas.manifest import json_read, json_tokens
+from byteatlas.manifest.json import read as json_read
+from byteatlas.manifest.json import tokens as json_tokens
 from byteatlas.manifest.model import Inline, Missing, Remote, VirtualGroup, reference_at
 from byteatlas.manifest.references import read_references
 from byteatlas.types import ByteRange

@@ -11,8 +11,8 @@ from tests.array_support import RAW, ZLIB, opener, virtual
 from tests.http_server import serve
 
 from byteatlas.array import Array, ReadOptions, open_node
-from byteatlas.array.create import sharding
-from byteatlas.array.fetch import merge
+from byteatlas.array.reading.fetch import merge
+from byteatlas.array.writing.create import sharding
 from byteatlas.errors import CorruptChunk, FetchFailed, InvalidMetadata
 from byteatlas.io.local import LocalSource
 from byteatlas.io.memory import MemorySource

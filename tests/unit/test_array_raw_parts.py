@@ -12,9 +12,10 @@ from tests.array_support import RAW, virtual
 from tests.http_server import serve
 
 import byteatlas as ba
-from byteatlas.array import Array, ReadOptions, open_node, points
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array
+from byteatlas.array import Array, ReadOptions, open_node
+from byteatlas.array.reading import points
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.wrap import Counting, Counts

@@ -10,8 +10,8 @@ import pytest
 from tests.array_support import RAW, ZLIB, virtual
 
 from byteatlas.array import Array, ReadOptions, open_node, open_store
-from byteatlas.array.create import array_meta, sharding
-from byteatlas.array.write import create_array
+from byteatlas.array.writing.create import array_meta, sharding
+from byteatlas.array.writing.write import create_array
 from byteatlas.errors import CorruptChunk
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.wrap import Counting, Counts

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from byteatlas.codecs import Pipeline, build_pipeline
-from byteatlas.codecs import registry as registry_module
-from byteatlas.codecs.registry import Registry, default_registry
+from byteatlas.codecs.core import registry as registry_module
+from byteatlas.codecs.core.registry import Registry, default_registry
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.dtypes import BYTES, OBJECT, STRING, from_numpy, from_v3
 from byteatlas.meta.model import CodecSpec, Encoding
@@ -336,12 +336,12 @@ class _Point:
 
 
 def test_entry_points_add_codecs(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [_Point("theirs", "byteatlas.codecs.deflate:make_gzip")]
+    points = [_Point("theirs", "byteatlas.codecs.zarr.deflate:make_gzip")]
     monkeypatch.setattr(registry_module, "entry_points", lambda group: points if group == "byteatlas.codecs" else [])
     found = registry_module.default_registry.__wrapped__()
     chain = Encoding((LITTLE, CodecSpec("theirs")))
     target = build_pipeline(chain, from_v3("int32"), (8,), 0, found)
     assert target.decode(gzip.compress(WHOLE)).tolist() == list(range(8))
-    points.append(_Point("gzip", "byteatlas.codecs.deflate:make_gzip"))
+    points.append(_Point("gzip", "byteatlas.codecs.zarr.deflate:make_gzip"))
     with pytest.raises(InvalidMetadata, match="twice"):
         registry_module.default_registry.__wrapped__()

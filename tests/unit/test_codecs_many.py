@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from byteatlas.array import open_store
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.codecs import build_pipeline
-from byteatlas.codecs.pipeline import Pipeline
+from byteatlas.codecs.core.pipeline import Pipeline
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from fixtures.tiff.make_tiff import ramp
 
-from byteatlas.codecs.pipeline import Pipeline, build_pipeline
-from byteatlas.codecs.tiff_images import image_shapes, jpeg_size, png_size
+from byteatlas.codecs.core.pipeline import Pipeline, build_pipeline
+from byteatlas.codecs.tiff.images import image_shapes, jpeg_size, png_size
 from byteatlas.errors import ByteatlasError, CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding

@@ -12,7 +12,7 @@ import pytest
 from byteatlas import api as ba
 from byteatlas.cli.app import run
 from byteatlas.cli.combine import date_pattern, source_of
-from byteatlas.combine import ByOrder, FromAttribute, FromName, FromVariable, Values
+from byteatlas.combining import ByOrder, FromAttribute, FromName, FromVariable, Values
 from byteatlas.errors import BadRequest
 
 h5py = pytest.importorskip("h5py")

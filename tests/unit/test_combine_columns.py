@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas.combine.columns import SourceMemo, concatenated_manifests, end_to_end
+from byteatlas.manifest.columns import SourceMemo, concatenated_manifests, end_to_end
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, single_source
 
 

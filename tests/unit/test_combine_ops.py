@@ -11,9 +11,9 @@ from tests.array_support import RAW, ZLIB, opener, virtual
 
 import byteatlas as ba
 from byteatlas.array import open_node
-from byteatlas.combine.inline import inline_array
-from byteatlas.combine.model import CombineOptions
-from byteatlas.combine.ops import concat, drop, mask, rechunk, rename, select, transpose
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.model import CombineOptions
+from byteatlas.combining.select.ops import concat, drop, mask, rechunk, rename, select, transpose
 from byteatlas.errors import BadRequest, BadSelection, Conflict, NotFound, Unsupported
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import Encoding, RectilinearGrid, RegularGrid
@@ -100,7 +100,7 @@ def test_transpose() -> None:
 def test_rectilinear_selection() -> None:
     values = np.arange(10, dtype="i4")
     array, file, expected = virtual(values, RectilinearGrid(((3, 5, 2),)), [Encoding(RAW)], missing=0)
-    from byteatlas.combine.ops import select_array
+    from byteatlas.combining.select.ops import select_array
 
     part: Any = open_node(select_array(array, 0, 3, 9), opener(file))
     np.testing.assert_array_equal(part[...], expected[3:9])

@@ -12,8 +12,8 @@ import pytest
 
 from byteatlas import api
 from byteatlas.array import Array
-from byteatlas.combine.inline import inline_array
-from byteatlas.combine.same import BATCH, Chains, alike, classify
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.compare.classify import BATCH, Chains, alike, classify
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid

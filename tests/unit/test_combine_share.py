@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from byteatlas import api
-from byteatlas.combine.inline import inline_array
-from byteatlas.combine.share import MOST, Sharing
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.compare.intern import MOST, Sharing
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid

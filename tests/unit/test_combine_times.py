@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteatlas.array import open_node
-from byteatlas.combine import ByOrder, CombineOptions, FromVariable, Values, combine, plan_combine
-from byteatlas.combine.inline import inline_array
-from byteatlas.combine.model import Finding, scalar_json
-from byteatlas.combine.order import arrange
-from byteatlas.combine.times import (
+from byteatlas.combining import ByOrder, CombineOptions, FromVariable, Values, combine, plan_combine
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.coordinates.order import arrange
+from byteatlas.combining.coordinates.times import (
     CALENDARS,
     common_units,
     convert,
@@ -24,6 +23,7 @@ from byteatlas.combine.times import (
     parse_units,
     same_calendar,
 )
+from byteatlas.combining.model import Finding, scalar_json
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 

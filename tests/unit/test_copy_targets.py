@@ -16,9 +16,9 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 import byteatlas as ba
-from byteatlas.array.copy import JOURNAL
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array, create_group
+from byteatlas.array.writing.copy import JOURNAL
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.cli.app import run
 from byteatlas.errors import Conflict, FetchFailed, Forbidden
 from byteatlas.store import write as store_write

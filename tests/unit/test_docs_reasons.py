@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from byteatlas.scan.reasons import EXPLAINED, Reason
+from byteatlas.scanning.reasons import EXPLAINED, Reason
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reasons.md"
 

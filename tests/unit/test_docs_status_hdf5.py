@@ -6,9 +6,9 @@ import importlib.util
 from pathlib import Path
 
 from byteatlas.meta.model import CodecSpec
-from byteatlas_scanners.hdf5.filter_table import OWN, ROWS, Row
-from byteatlas_scanners.hdf5.filters import Filter
-from byteatlas_scanners.hdf5.types import Bits, Datatype, Kind
+from byteatlas_scanners.hdf5.filters.message import Filter
+from byteatlas_scanners.hdf5.filters.registry import OWN, ROWS, Row
+from byteatlas_scanners.hdf5.format.types import Bits, Datatype, Kind
 
 FOLDER = Path(__file__).parents[2] / "docs" / "status"
 

@@ -16,7 +16,7 @@ import pytest
 from byteatlas import api as ba
 from byteatlas import errors
 from byteatlas.cli.app import run
-from byteatlas.combine import CombineOptions
+from byteatlas.combining import CombineOptions
 from byteatlas.executors import Outcome, Part, ReadAndJoin, for_each, gathered, prepare_many
 from byteatlas.types import ByteRange
 

@@ -11,8 +11,8 @@ import pytest
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
 from byteatlas.io.wrap import BlockCache, Counting
-from byteatlas.scan.contract import ScanOptions
-from byteatlas.scan.driver import scan_source
+from byteatlas.scanning.contract import ScanOptions
+from byteatlas.scanning.driver import scan_source
 from byteatlas_scanners.hdf5 import SCANNER
 
 MOST_ROUNDS = 8

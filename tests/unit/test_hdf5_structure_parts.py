@@ -12,19 +12,20 @@ import pytest
 
 from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.scan.contract import Ask, Elsewhere, Parse
+from byteatlas.scanning.contract import Ask, Elsewhere, Parse
 from byteatlas.types import ByteRange
-from byteatlas_scanners.hdf5 import SCANNER, dataspace, layout
-from byteatlas_scanners.hdf5.btree2 import little
+from byteatlas_scanners.hdf5 import SCANNER
+from byteatlas_scanners.hdf5.chunks.table import Space, from_linear
 from byteatlas_scanners.hdf5.dataset import split
-from byteatlas_scanners.hdf5.header import read_header
-from byteatlas_scanners.hdf5.links import External, Hard, Soft, UserDefined, parse_link
-from byteatlas_scanners.hdf5.selection import Slab, Stretches, read_selection
+from byteatlas_scanners.hdf5.format import dataspace, layout
+from byteatlas_scanners.hdf5.format.btree2 import little
+from byteatlas_scanners.hdf5.format.header import read_header
+from byteatlas_scanners.hdf5.format.links import External, Hard, Soft, UserDefined, parse_link
+from byteatlas_scanners.hdf5.format.superblock import SIGNATURE, read_start
+from byteatlas_scanners.hdf5.format.wire import Cursor, Form, width_of
 from byteatlas_scanners.hdf5.steps import Pool, elsewhere
-from byteatlas_scanners.hdf5.superblock import SIGNATURE, read_start
-from byteatlas_scanners.hdf5.table import Space, from_linear
-from byteatlas_scanners.hdf5.virtual import numbered
-from byteatlas_scanners.hdf5.wire import Cursor, Form, width_of
+from byteatlas_scanners.hdf5.virtual.mappings import numbered
+from byteatlas_scanners.hdf5.virtual.selection import Slab, Stretches, read_selection
 
 T = TypeVar("T")
 

@@ -13,10 +13,12 @@ from h5py import h5t
 
 from byteatlas.errors import ByteatlasError, CorruptFile, InvalidMetadata, Unsupported
 from byteatlas.meta import elements
-from byteatlas_scanners.hdf5 import datatype, fillvalue, filters
-from byteatlas_scanners.hdf5.filter_table import ROWS
-from byteatlas_scanners.hdf5.stored import layout, to_zarr
-from byteatlas_scanners.hdf5.types import Datatype, Kind
+from byteatlas_scanners.hdf5.filters import message as filters
+from byteatlas_scanners.hdf5.filters.registry import ROWS
+from byteatlas_scanners.hdf5.format import datatype
+from byteatlas_scanners.hdf5.format.types import Datatype, Kind
+from byteatlas_scanners.hdf5.values import fillvalue
+from byteatlas_scanners.hdf5.values.zarr_type import layout, to_zarr
 
 
 def message(kind: Any) -> bytes:
@@ -238,7 +240,7 @@ def test_element_layout_nesting_is_bounded() -> None:
 
 @pytest.mark.parametrize("width", range(1, 65))
 def test_packed_numbers(width: int) -> None:
-    from byteatlas.codecs.hdf5_bits import unpack
+    from byteatlas.codecs.hdf5.bits import unpack
 
     rng = random.Random(width)
     numbers = [rng.getrandbits(width) for _ in range(67)]

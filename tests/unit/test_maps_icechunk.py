@@ -12,7 +12,7 @@ from tests.maps import array
 
 from byteatlas.array import open_node
 from byteatlas.errors import BadRequest, Unsupported
-from byteatlas.manifest.icechunk import read_icechunk, write_icechunk
+from byteatlas.manifest.foreign.icechunk import read_icechunk, write_icechunk
 from byteatlas.manifest.model import VirtualGroup
 
 icechunk = pytest.importorskip("icechunk")

@@ -18,12 +18,12 @@ from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, NotFound, Uns
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
 from byteatlas.manifest.model import Inline, Remote, VirtualArray, VirtualGroup
-from byteatlas.manifest.ops_archive import dereference_archives, split_member, tar_members, zip_members
-from byteatlas.manifest.ops_diff import diff
-from byteatlas.manifest.ops_inline import InlineOptions, deinline, inline
-from byteatlas.manifest.ops_rename import Rename, rename_sources
-from byteatlas.manifest.ops_split import only, split_along, split_arrays, split_groups
-from byteatlas.manifest.ops_stats import array_stats, cost, stats
+from byteatlas.manifest.ops.archive import dereference_archives, split_member, tar_members, zip_members
+from byteatlas.manifest.ops.diff import diff
+from byteatlas.manifest.ops.inline import InlineOptions, deinline, inline
+from byteatlas.manifest.ops.rename import Rename, rename_sources
+from byteatlas.manifest.ops.split import only, split_along, split_arrays, split_groups
+from byteatlas.manifest.ops.stats import array_stats, cost, stats
 from byteatlas.types import ByteRange
 
 VALUES = np.arange(48, dtype="<f4").reshape(8, 6)

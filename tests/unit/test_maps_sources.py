@@ -18,8 +18,8 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.io.stamp import Check, stamp_of
 from byteatlas.manifest.model import Remote, SourceInfo, VirtualArray, VirtualGroup
-from byteatlas.manifest.ops_common import map_arrays
-from byteatlas.manifest.ops_sources import check_sources
+from byteatlas.manifest.ops.common import map_arrays
+from byteatlas.manifest.ops.sources import check_sources
 from byteatlas.manifest.options import ReadOptions as MapOptions
 from byteatlas.manifest.options import WriteOptions
 from byteatlas.manifest.references import read_references, write_references

@@ -11,11 +11,11 @@ import pytest
 from tests.maps import array, references
 
 from byteatlas.errors import BadRequest
+from byteatlas.manifest.kinds.sparse import SourceTable
+from byteatlas.manifest.kinds.stream import StreamedManifest
 from byteatlas.manifest.model import Remote, Rows, VirtualArray, VirtualGroup, reference_at
 from byteatlas.manifest.options import Format
 from byteatlas.manifest.references import read_references, write_references
-from byteatlas.manifest.stream import StreamedManifest
-from byteatlas.manifest.table import SourceTable
 from byteatlas.types import ByteRange
 
 

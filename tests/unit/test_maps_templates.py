@@ -15,10 +15,10 @@ from tests.maps import array, references, same
 
 from byteatlas.array import open_node
 from byteatlas.errors import InvalidMetadata
+from byteatlas.manifest.json.template import Templates
 from byteatlas.manifest.model import Remote, VirtualArray, VirtualGroup
 from byteatlas.manifest.options import ReadOptions, WriteOptions
 from byteatlas.manifest.references import read_references, write_references
-from byteatlas.manifest.template import Templates
 from byteatlas.types import ByteRange
 
 ZARRAY = {

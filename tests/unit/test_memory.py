@@ -15,9 +15,9 @@ import pytest
 from tests.http_server import serve
 
 import byteatlas as ba
-from byteatlas.array.create import array_meta
-from byteatlas.array.pool import Budget, Decoders, Scratch
-from byteatlas.array.write import create_array
+from byteatlas.array.reading.pool import Budget, Decoders, Scratch
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.errors import CorruptChunk
 from byteatlas.store.directory import DirectoryStore
 

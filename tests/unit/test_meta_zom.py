@@ -14,9 +14,9 @@ import pytest
 from byteatlas.codecs import build_pipeline
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.meta import v2, zom
-from byteatlas.meta.convert import to_v2, to_v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, GroupMeta, NodeMeta
-from byteatlas.meta.zom_schema import schema
+from byteatlas.meta.zom.schema import schema
+from byteatlas.meta.zom.versions import to_v2, to_v3
 
 
 def array2(**changes: object) -> ArrayMeta:

@@ -13,14 +13,14 @@ import pytest
 from tests.unit.test_meta_zom import array2, hierarchy
 
 import byteatlas as ba
-from byteatlas.array.create import array_meta
 from byteatlas.array.models import create_from_model
-from byteatlas.array.write import create_array, create_group, open_writable
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.cli.app import run
 from byteatlas.errors import Conflict, InvalidMetadata, Unsupported
 from byteatlas.meta import zom
 from byteatlas.meta.model import CodecSpec, GroupMeta, NodeMeta
-from byteatlas.meta.zom_schema import violations
+from byteatlas.meta.zom.schema import violations
 from byteatlas.store.base import WritableStore
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MemoryStore

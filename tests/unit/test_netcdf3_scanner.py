@@ -11,9 +11,9 @@ from fixtures.netcdf3.make_netcdf3 import FILES, Var, build, everything, narrow,
 from tests.scanning import read_plain, scan_bytes
 
 from byteatlas.errors import BadRequest, CorruptFile, NotFound
+from byteatlas.manifest.kinds.strided import Strided, cut
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
-from byteatlas.manifest.strided import Strided, cut
-from byteatlas.scan.contract import Ask, ScanOptions
+from byteatlas.scanning.contract import Ask, ScanOptions
 from byteatlas_scanners.netcdf3 import SCANNER
 
 

@@ -53,7 +53,12 @@ def test_public_names() -> None:
 
 def test_verbs_win_over_subpackages_of_the_same_name() -> None:
     """Whatever is imported first."""
-    for first in ("byteatlas.scan.contract", "byteatlas.combine.plan", "byteatlas.verify.run", "byteatlas.api"):
+    for first in (
+        "byteatlas.scanning.contract",
+        "byteatlas.combining.plan",
+        "byteatlas.verifying.run",
+        "byteatlas.api",
+    ):
         code = f"import {first}, byteatlas as ba; print(callable(ba.scan), callable(ba.combine), callable(ba.verify))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["True"] * 3, first

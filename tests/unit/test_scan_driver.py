@@ -14,8 +14,8 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.io.wrap import BlockCache, Counting
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
-from byteatlas.scan.contract import Elsewhere, Parse, Scanner, ScanOptions, Stat, gather, one
-from byteatlas.scan.driver import pick, recognise, run, scan_source
+from byteatlas.scanning.contract import Elsewhere, Parse, Scanner, ScanOptions, Stat, gather, one
+from byteatlas.scanning.driver import pick, recognise, run, scan_source
 from byteatlas.types import ByteRange
 
 DATA = bytes(range(256)) * 16

@@ -17,9 +17,9 @@ from byteatlas.errors import FetchFailed
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import open_source
 from byteatlas.io.wrap import BlockCache
-from byteatlas.scan.contract import ScanOptions
-from byteatlas.scan.driver import scan_source
-from byteatlas.scan.plugins import installed
+from byteatlas.scanning.contract import ScanOptions
+from byteatlas.scanning.driver import scan_source
+from byteatlas.scanning.plugins import installed
 from byteatlas.types import Buffer, ByteRange
 
 netCDF4 = pytest.importorskip("netCDF4")  # noqa: N816

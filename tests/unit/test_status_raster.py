@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from docs.status.make_raster import COMPRESSIONS, FILES
 
-from byteatlas.codecs.table import BUILTIN
+from byteatlas.codecs.core.table import BUILTIN
 from byteatlas_scanners.tiff import samples
 from byteatlas_scanners.tiff.page import JPEGS, LERC, NONE, WEBP
 

@@ -10,8 +10,8 @@ import pytest
 from tests.http_server import serve
 
 from byteatlas.array import Array, open_store
-from byteatlas.array.create import array_meta
-from byteatlas.array.write import create_array
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Forbidden, InvalidMetadata, NotFound, Unsupported
 from byteatlas.io.local import LocalSource
 from byteatlas.io.memory import MemorySource

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from byteatlas.combine.inline import inline_array
+from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.errors import InvalidMetadata
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 

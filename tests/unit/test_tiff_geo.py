@@ -15,10 +15,10 @@ from tests.scanning import read_plain, scan_bytes
 
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas_scanners.tiff import SCANNER
-from byteatlas_scanners.tiff.crs import describe
-from byteatlas_scanners.tiff.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES, projected
-from byteatlas_scanners.tiff.geokeys import GeoKey, Keys
-from byteatlas_scanners.tiff.wkt import to_wkt
+from byteatlas_scanners.tiff.crs.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES, projected
+from byteatlas_scanners.tiff.crs.geokeys import GeoKey, Keys
+from byteatlas_scanners.tiff.crs.systems import describe
+from byteatlas_scanners.tiff.crs.wkt import to_wkt
 
 
 def scan(tags: Geo, width: int = 6, height: int = 5, bits: int = 8, **more: Any) -> tuple[VirtualGroup, bytes]:

@@ -11,8 +11,8 @@ from tests.bench.raster import cog, run
 
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.wrap import Counting
-from byteatlas.scan.contract import ScanOptions
-from byteatlas.scan.driver import scan_source
+from byteatlas.scanning.contract import ScanOptions
+from byteatlas.scanning.driver import scan_source
 from byteatlas_scanners.tiff import SCANNER
 
 

@@ -17,9 +17,9 @@ from tests.scanning import read_plain, scan_bytes
 
 from byteatlas import api
 from byteatlas.errors import CorruptChunk, CorruptFile, FetchFailed
+from byteatlas.manifest.kinds.strided import Strided
 from byteatlas.manifest.model import MISSING, VirtualArray, VirtualGroup
-from byteatlas.manifest.strided import Strided
-from byteatlas.scan.contract import Ask, ScanOptions
+from byteatlas.scanning.contract import Ask, ScanOptions
 from byteatlas_scanners.tiff import SCANNER
 
 

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, empty_manifest, inline_manifest
 from byteatlas.meta.model import Encoding, EncodingColumn, RectilinearGrid
-from byteatlas.scan.contract import Parse, ScanOptions
-from byteatlas.scan.reasons import Reason
-from byteatlas_scanners.hdf5 import dataspace, datatype, fillvalue, filters, layout
-from byteatlas_scanners.hdf5.chunks import read_chunks
-from byteatlas_scanners.hdf5.external import Slot, read_slots
-from byteatlas_scanners.hdf5.header import (
+from byteatlas.scanning.contract import Parse, ScanOptions
+from byteatlas.scanning.reasons import Reason
+from byteatlas_scanners.hdf5.chunks.index import read_chunks
+from byteatlas_scanners.hdf5.chunks.table import Space, Table
+from byteatlas_scanners.hdf5.filters import message as filters
+from byteatlas_scanners.hdf5.format import dataspace, datatype, layout
+from byteatlas_scanners.hdf5.format.external_files import Slot, read_slots
+from byteatlas_scanners.hdf5.format.header import (
     DATASPACE,
     DATATYPE,
     EXTERNAL,
@@ -30,12 +32,12 @@ from byteatlas_scanners.hdf5.header import (
     SHARED,
     Header,
 )
-from byteatlas_scanners.hdf5.layout import Chunked, Compact, Contiguous, Layout, Virtual
-from byteatlas_scanners.hdf5.shared import Shared
-from byteatlas_scanners.hdf5.stored import Stored
-from byteatlas_scanners.hdf5.table import Space, Table
-from byteatlas_scanners.hdf5.types import Datatype
-from byteatlas_scanners.hdf5.wire import Form
+from byteatlas_scanners.hdf5.format.layout import Chunked, Compact, Contiguous, Layout, Virtual
+from byteatlas_scanners.hdf5.format.shared import Shared
+from byteatlas_scanners.hdf5.format.types import Datatype
+from byteatlas_scanners.hdf5.format.wire import Form
+from byteatlas_scanners.hdf5.values import fillvalue
+from byteatlas_scanners.hdf5.values.zarr_type import Stored
 
 MOST_MASKS = 255
 MOST_ELEMENTS = 1 << 62

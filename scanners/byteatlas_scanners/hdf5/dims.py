@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from byteatlas.errors import ByteatlasError
-from byteatlas_scanners.hdf5.attributes import Attribute
-from byteatlas_scanners.hdf5.links import Hard
-from byteatlas_scanners.hdf5.types import Kind
+from byteatlas_scanners.hdf5.format.attributes import Attribute
+from byteatlas_scanners.hdf5.format.links import Hard
+from byteatlas_scanners.hdf5.format.types import Kind
 from byteatlas_scanners.hdf5.walk import Dataset, File, Group
 
 HIDDEN = frozenset(

@@ -8,20 +8,20 @@ from typing import Any
 
 from byteatlas.errors import ByteatlasError, CorruptFile, NotFound
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
-from byteatlas.scan.contract import Parse, ScanOptions, gather
-from byteatlas.scan.inline import inline_small
+from byteatlas.scanning.contract import Parse, ScanOptions, gather
+from byteatlas.scanning.inline import inline_small
 from byteatlas.types import JSON
 from byteatlas_scanners.hdf5.dataset import Pieces
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
-from byteatlas_scanners.hdf5.library import Library, library
-from byteatlas_scanners.hdf5.outside import place_external
+from byteatlas_scanners.hdf5.external import place_external
+from byteatlas_scanners.hdf5.format.superblock import search, sniff
+from byteatlas_scanners.hdf5.format.wire import MALFORMED
+from byteatlas_scanners.hdf5.linked_files import Library, library
 from byteatlas_scanners.hdf5.steps import all_of, elsewhere
-from byteatlas_scanners.hdf5.superblock import search, sniff
 from byteatlas_scanners.hdf5.tree import MOST_DEPTH, Builder, Facts
-from byteatlas_scanners.hdf5.values import Context, Value, attributes_json
-from byteatlas_scanners.hdf5.vlen import Inlined, Records, needs_inlining, read_inlined
+from byteatlas_scanners.hdf5.values.as_json import Context, Value, attributes_json
+from byteatlas_scanners.hdf5.values.vlen import Inlined, Records, needs_inlining, read_inlined
 from byteatlas_scanners.hdf5.walk import Dataset, File, Group, open_file, walk
-from byteatlas_scanners.hdf5.wire import MALFORMED
 
 
 @dataclass(frozen=True, slots=True)

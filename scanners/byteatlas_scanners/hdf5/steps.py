@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from byteatlas.errors import ByteatlasError
-from byteatlas.scan.contract import Answer, Ask, Elsewhere, Parse, Stat, gather
+from byteatlas.scanning.contract import Answer, Ask, Elsewhere, Parse, Stat, gather
 from byteatlas.types import ByteRange
 
 T = TypeVar("T")

@@ -8,18 +8,19 @@ from dataclasses import dataclass, field, replace
 from byteatlas.errors import ByteatlasError, CorruptFile, Forbidden, Unsupported
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, inline_manifest
 from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RectilinearGrid, RegularGrid
-from byteatlas.scan.reasons import Reason
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
-from byteatlas_scanners.hdf5 import datatype, fillvalue
 from byteatlas_scanners.hdf5.dataset import Description, encodings
 from byteatlas_scanners.hdf5.dims import Names
-from byteatlas_scanners.hdf5.layout import Chunked, Virtual
-from byteatlas_scanners.hdf5.library import Library
-from byteatlas_scanners.hdf5.links import Hard, Link
-from byteatlas_scanners.hdf5.stored import Stored
-from byteatlas_scanners.hdf5.virtual import boxes, extent
-from byteatlas_scanners.hdf5.virtual_cells import assemble
-from byteatlas_scanners.hdf5.vlen import Inlined
+from byteatlas_scanners.hdf5.format import datatype
+from byteatlas_scanners.hdf5.format.layout import Chunked, Virtual
+from byteatlas_scanners.hdf5.format.links import Hard, Link
+from byteatlas_scanners.hdf5.linked_files import Library
+from byteatlas_scanners.hdf5.values import fillvalue
+from byteatlas_scanners.hdf5.values.vlen import Inlined
+from byteatlas_scanners.hdf5.values.zarr_type import Stored
+from byteatlas_scanners.hdf5.virtual.cells import assemble
+from byteatlas_scanners.hdf5.virtual.mappings import boxes, extent
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group
 
 MOST_DEPTH = 128

@@ -11,19 +11,19 @@ from typing import TypeAlias
 
 from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.scan.contract import Parse, ScanOptions
-from byteatlas.scan.reasons import Reason
-from byteatlas_scanners.hdf5 import datatype
-from byteatlas_scanners.hdf5.attributes import Attribute, dense, read_attributes
+from byteatlas.scanning.contract import Parse, ScanOptions
+from byteatlas.scanning.reasons import Reason
 from byteatlas_scanners.hdf5.dataset import Description, Pieces, describe, locate
-from byteatlas_scanners.hdf5.globalheap import GlobalHeaps
-from byteatlas_scanners.hdf5.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, check_dates, read_header
-from byteatlas_scanners.hdf5.links import Hard, Link, is_group, read_links
-from byteatlas_scanners.hdf5.shared import Shared
+from byteatlas_scanners.hdf5.format import datatype
+from byteatlas_scanners.hdf5.format.attributes import Attribute, dense, read_attributes
+from byteatlas_scanners.hdf5.format.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, check_dates, read_header
+from byteatlas_scanners.hdf5.format.links import Hard, Link, is_group, read_links
+from byteatlas_scanners.hdf5.format.shared import Shared
+from byteatlas_scanners.hdf5.format.superblock import read_start
+from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
+from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps
 from byteatlas_scanners.hdf5.steps import Pool, both
-from byteatlas_scanners.hdf5.superblock import read_start
-from byteatlas_scanners.hdf5.virtual import Mapping
-from byteatlas_scanners.hdf5.wire import MALFORMED, Form
+from byteatlas_scanners.hdf5.virtual.mappings import Mapping
 
 MOST_OBJECTS = 4_000_000
 MOST_ROWS = 1 << 25

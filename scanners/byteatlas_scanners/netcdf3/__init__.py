@@ -8,9 +8,9 @@ from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid
-from byteatlas.scan.contract import Parse, ScanOptions
-from byteatlas.scan.inline import inline_small
-from byteatlas.scan.reasons import Reason
+from byteatlas.scanning.contract import Parse, ScanOptions
+from byteatlas.scanning.inline import inline_small
+from byteatlas.scanning.reasons import Reason
 from byteatlas_scanners.netcdf3.header import Header, Variable, read_header
 from byteatlas_scanners.netcdf3.layout import data_end, lay_out, never_written
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from byteatlas.errors import CorruptFile
-from byteatlas.scan.contract import Parse
+from byteatlas.scanning.contract import Parse
 from byteatlas.types import JSON, ByteRange, Shape
 
 DIMENSION, VARIABLE, ATTRIBUTE = 0x0A, 0x0B, 0x0C

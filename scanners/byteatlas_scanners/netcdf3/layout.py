@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from byteatlas.errors import CorruptFile
+from byteatlas.manifest.kinds.strided import Block, Strided, chunk_strides, contiguous, cut
 from byteatlas.manifest.model import SourceInfo, empty_manifest
-from byteatlas.manifest.strided import Block, Strided, chunk_strides, contiguous, cut
 from byteatlas.types import Shape
 from byteatlas_scanners.netcdf3.header import Header, Variable
 

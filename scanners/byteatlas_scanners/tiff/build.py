@@ -9,11 +9,11 @@ from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, GroupMeta, RegularGrid
-from byteatlas.scan.contract import ScanOptions
-from byteatlas.scan.reasons import Reason
+from byteatlas.scanning.contract import ScanOptions
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.attributes import array_attributes, fill_value, group_attributes
-from byteatlas_scanners.tiff.geo import Georeference, band_labels, coordinates, georeference
+from byteatlas_scanners.tiff.crs.geo import Georeference, band_labels, coordinates, georeference
 from byteatlas_scanners.tiff.layout import lay_out
 from byteatlas_scanners.tiff.page import Page
 from byteatlas_scanners.tiff.samples import sample_type

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import ByteatlasError, CorruptFile
-from byteatlas.scan.contract import Parse, gather
+from byteatlas.scanning.contract import Parse, gather
 from byteatlas.types import ByteRange
 from byteatlas_scanners.tiff.tags import (
     ANY_SIZE,

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
+from byteatlas.manifest.kinds.strided import chunk_strides, contiguous, cut
 from byteatlas.manifest.model import Manifest, SourceInfo, single_source
-from byteatlas.manifest.strided import chunk_strides, contiguous, cut
 from byteatlas.meta.model import Encoding, EncodingColumn
-from byteatlas.scan.reasons import Reason
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.page import Page, plain_lengths
 from byteatlas_scanners.tiff.samples import Chain, chain, is_plain, sample_type

@@ -14,7 +14,7 @@ import numpy as np
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.model import CodecSpec
-from byteatlas.scan.reasons import Reason
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.page import FLOAT, INT, MINISBLACK, UINT, VOID, YCBCR, Page
 from byteatlas_scanners.tiff.peek import Peek

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
-from byteatlas.scan.reasons import Reason
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas_scanners.tiff.ifd import Ifd
 from byteatlas_scanners.tiff.peek import Peek

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from byteatlas.errors import CorruptFile
-from byteatlas.scan.contract import Parse
+from byteatlas.scanning.contract import Parse
 from byteatlas.types import ByteRange
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
 from byteatlas_scanners.tiff.tags import Tag

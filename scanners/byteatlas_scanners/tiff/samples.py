@@ -13,7 +13,7 @@ import numpy as np
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.model import CodecSpec
-from byteatlas.scan.reasons import Reason
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.libtiff import (
     LOGLUV,

@@ -12,7 +12,7 @@ from typing import Any
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.scan.contract import Elsewhere, Parse, ScanOptions, Stat
+from byteatlas.scanning.contract import Elsewhere, Parse, ScanOptions, Stat
 from byteatlas.types import ByteRange
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.page import Page, to_page

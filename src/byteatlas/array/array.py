@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array import selection as sel
-from byteatlas.array.inner import unsharded
-from byteatlas.array.locate import Locator
 from byteatlas.array.options import DEFAULT, ReadOptions
-from byteatlas.array.pipelines import Pipelines
-from byteatlas.array.plan import Plan, plan_orthogonal, plan_points
-from byteatlas.array.points import read_points
-from byteatlas.array.read import ChunkContext, allocate, read_plan
+from byteatlas.array.reading.execute import ChunkContext, allocate, read_plan
+from byteatlas.array.reading.inner import unsharded
+from byteatlas.array.reading.locate import Locator
+from byteatlas.array.reading.pipelines import Pipelines
+from byteatlas.array.reading.plan import Plan, plan_orthogonal, plan_points
+from byteatlas.array.reading.points import read_points
 from byteatlas.errors import BadRequest, BadSelection, InvalidMetadata, Unsupported
 from byteatlas.meta.fill import default
 from byteatlas.meta.grid import boundaries, chunk_counts

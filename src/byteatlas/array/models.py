@@ -8,7 +8,7 @@ from typing import Literal
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.options import DEFAULT
-from byteatlas.array.write import (
+from byteatlas.array.writing.write import (
     WritableArray,
     WriteOptions,
     check_writable,
@@ -20,8 +20,8 @@ from byteatlas.array.write import (
 )
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.meta import zom
-from byteatlas.meta.convert import convert
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, NodeMeta
+from byteatlas.meta.zom.versions import convert
 from byteatlas.store.base import WritableStore, check_path
 from byteatlas.store.erase import erase
 from byteatlas.store.nodes import Nodes

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.array import Array
-from byteatlas.array.fetch import WHOLE
 from byteatlas.array.group import Group, Kind, Node
-from byteatlas.array.locate import Located
 from byteatlas.array.options import DEFAULT, ReadOptions
+from byteatlas.array.reading.fetch import WHOLE
+from byteatlas.array.reading.locate import Located
 from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.io.source import Source
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at

@@ -8,8 +8,8 @@ from typing import Any
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Kind, Node
-from byteatlas.array.locate import ManifestLocator
 from byteatlas.array.options import DEFAULT, ReadOptions
+from byteatlas.array.reading.locate import ManifestLocator
 from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
 from byteatlas.io.open import SourcePool
 from byteatlas.io.source import Opener

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.combine import (
+from byteatlas.combining import (
     ByOrder,
     CombineOptions,
     CoordinateSource,
@@ -25,7 +25,7 @@ from byteatlas.errors import BadRequest, Conflict
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
-    from byteatlas.combine.plan import Prepared
+    from byteatlas.combining.plan import Prepared
 
 DATE_FIELDS = {"Y": r"\d{4}", "j": r"\d{3}", "y": r"\d{2}", **dict.fromkeys("mdHMS", r"\d{2}")}
 COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}

@@ -69,7 +69,7 @@ def copy(
     """
     from byteatlas import api
     from byteatlas.array import Array
-    from byteatlas.array.copy import CopyOptions
+    from byteatlas.array.writing.copy import CopyOptions
 
     node = api.open(source, path=path, storage_options=storage_options, absent_parts=absent_parts)
     arrays = [node] if isinstance(node, Array) else [n for _, n in node.walk() if isinstance(n, Array)]

@@ -113,8 +113,8 @@ def rename(
       byteatlas rename a.json b.json --archives
     """
     from byteatlas.io.open import SourcePool
-    from byteatlas.manifest.ops_archive import dereference_archives
-    from byteatlas.manifest.ops_rename import Rename, rename_sources
+    from byteatlas.manifest.ops.archive import dereference_archives
+    from byteatlas.manifest.ops.rename import Rename, rename_sources
 
     pairs = {}
     for item in prefix:
@@ -160,8 +160,8 @@ def inline(
     from byteatlas.io.local import local_path
     from byteatlas.io.open import SourcePool
     from byteatlas.io.policy import Policy
-    from byteatlas.manifest.ops_inline import InlineOptions
-    from byteatlas.manifest.ops_inline import inline as inlined
+    from byteatlas.manifest.ops.inline import InlineOptions
+    from byteatlas.manifest.ops.inline import inline as inlined
 
     chosen = InlineOptions(below, frozenset(arrays) or None, whole_arrays)
     pool = SourcePool(storage_options, Policy(local=local_path(source) is not None))
@@ -195,7 +195,7 @@ def deinline(
       byteatlas deinline a.json b.parquet --at-least 1000
     """
     from byteatlas.io.output import new_file
-    from byteatlas.manifest.ops_inline import deinline as moved
+    from byteatlas.manifest.ops.inline import deinline as moved
     from byteatlas.manifest.references import absolute
 
     side = absolute(side_file or out.rstrip("/") + ".bin")
@@ -250,7 +250,7 @@ def split(
       byteatlas split all.json parts/ --by array
       byteatlas split all.json parts/ --along time --every 365 --format parquet
     """
-    from byteatlas.manifest.ops_split import split_along, split_arrays, split_groups
+    from byteatlas.manifest.ops.split import split_along, split_arrays, split_groups
 
     if (by is None) == (along is None) or (along is None) != (every is None):
         raise click.UsageError("say how: --by array, --by group, or --along DIM --every N")
@@ -316,7 +316,7 @@ def diff(
     Example:
       byteatlas diff a.json b.parquet
     """
-    from byteatlas.manifest.ops_diff import diff as compare
+    from byteatlas.manifest.ops.diff import diff as compare
 
     found = list(compare(_load(first, storage_options), _load(second, storage_options), chunks=not metadata_only))
     if as_json:
@@ -348,8 +348,8 @@ def stats(
       byteatlas stats all.parquet
       byteatlas stats all.parquet --array air --slice 0:10,:,5
     """
-    from byteatlas.manifest.ops_stats import array_stats, cost
-    from byteatlas.manifest.ops_stats import stats as figures
+    from byteatlas.manifest.ops.stats import array_stats, cost
+    from byteatlas.manifest.ops.stats import stats as figures
 
     node = _load(source, storage_options)
     if path is None:

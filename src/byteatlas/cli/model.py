@@ -123,7 +123,7 @@ def validate(source: str, zarr_format: str | None, as_json: bool, storage_option
     """
     from byteatlas.errors import Unsupported
     from byteatlas.meta import zom
-    from byteatlas.meta.zom_schema import violations
+    from byteatlas.meta.zom.schema import violations
 
     document = _document(source)
     if document is None or not _is_model(document) or _is_node(source):
@@ -173,7 +173,7 @@ def diff(
 @click.argument("version", type=click.Choice(["2", "3"]))
 def schema(version: str) -> None:
     """Print the JSON Schema of models of one version of Zarr."""
-    from byteatlas.meta.zom_schema import schema as document
+    from byteatlas.meta.zom.schema import schema as document
 
     print_json(document(2 if version == "2" else 3))
 

@@ -202,7 +202,7 @@ def _scan_one(
     on_refusal: Literal["warn", "raise", "ignore"],
 ) -> Outcome:
     from byteatlas import api
-    from byteatlas.scan.contract import ScanOptions
+    from byteatlas.scanning.contract import ScanOptions
 
     outcome = Outcome(source, target)
     options = ScanOptions(inline_below=inline_below or 0, group=group, target_chunk=target_chunk)

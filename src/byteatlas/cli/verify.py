@@ -8,7 +8,7 @@ import click
 
 from byteatlas.cli.common import console, count_text, json_option, print_json, progress, storage_option
 from byteatlas.types import JSON
-from byteatlas.verify.report import BAD, VerifyReport
+from byteatlas.verifying.report import BAD, VerifyReport
 
 COLOURS = {"equal": "green", "refused": "yellow", "unchecked": "yellow"}
 
@@ -42,7 +42,7 @@ def verify(
     if sources:
         return _sources(target, storage_options, as_json)
     from byteatlas import api
-    from byteatlas.verify import VerifyOptions
+    from byteatlas.verifying import VerifyOptions
 
     options = VerifyOptions(sample=sample, attributes=not no_attributes)
     with progress("verifying", None, quiet=as_json) as advance:
@@ -59,7 +59,7 @@ def _sources(target: str, storage_options: Mapping[str, JSON] | None, as_json: b
     from byteatlas.io.local import local_path
     from byteatlas.io.open import SourcePool
     from byteatlas.io.policy import Policy
-    from byteatlas.manifest.ops_sources import check_sources
+    from byteatlas.manifest.ops.sources import check_sources
 
     pool = SourcePool(storage_options, Policy(local=local_path(target) is not None))
     states = list(check_sources(api.load(target, storage_options=storage_options), pool))

@@ -1,8 +1,8 @@
 """Codecs: bytes <-> arrays. No I/O."""
 
-from byteatlas.codecs.contract import ArraySpec, ArrayStep, ByteSpec, ByteStep, SerializerStep, ShardLayout
-from byteatlas.codecs.pipeline import Pipeline, RawLayout, build_pipeline
-from byteatlas.codecs.registry import Registry, default_registry
+from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ByteSpec, ByteStep, SerializerStep, ShardLayout
+from byteatlas.codecs.core.pipeline import Pipeline, RawLayout, build_pipeline
+from byteatlas.codecs.core.registry import Registry, default_registry
 
 __all__ = [
     "ArraySpec",

@@ -190,7 +190,7 @@ class ReportItem:
     Attributes:
         path: its path in the virtual group.
         status: ``virtual`` (references only), ``inlined`` (its bytes are in the map), ``side file`` or ``refused``.
-        reason: a stable code when refused (`byteatlas.scan.reasons`), else None.
+        reason: a stable code when refused (`byteatlas.scanning.reasons`), else None.
         detail: a sentence.
         locators: its places in the file, in the format's own terms (``page/0``, ``hdu/2``).
     """
@@ -210,7 +210,7 @@ class VirtualArray:
     manifest: Manifest
 
     def __repr__(self) -> str:
-        from byteatlas.manifest.text import virtual_array_text
+        from byteatlas.manifest.printing import virtual_array_text
 
         return virtual_array_text(self)
 
@@ -247,7 +247,7 @@ class VirtualGroup:
         raise NotFound(f"no array or group {path!r}", [*self.arrays, *self.groups])
 
     def __repr__(self) -> str:
-        from byteatlas.manifest.text import virtual_group_text
+        from byteatlas.manifest.printing import virtual_group_text
 
         return virtual_group_text(self)
 

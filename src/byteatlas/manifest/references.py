@@ -15,9 +15,9 @@ from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import open_source
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
-from byteatlas.manifest.compressed import compressing, decompressed
-from byteatlas.manifest.json_read import read_json
-from byteatlas.manifest.json_write import write_json
+from byteatlas.manifest.json.compressed import compressing, decompressed
+from byteatlas.manifest.json.read import read_json
+from byteatlas.manifest.json.write import write_json
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, ReadOptions, WriteOptions
 from byteatlas.types import JSON, Buffer
@@ -56,17 +56,17 @@ def read_references(
     if options.base is None:
         options = replace(options, base=url)
     if url.endswith(".dmrpp"):
-        from byteatlas.manifest.dmrpp import read_dmrpp
+        from byteatlas.manifest.foreign.dmrpp import read_dmrpp
 
         return read_dmrpp(open_source(url, storage_options), url, options)
     path = local_path(url)
     if path is not None and (Path(path) / "snapshots").is_dir():
-        from byteatlas.manifest.icechunk import is_repository, read_icechunk
+        from byteatlas.manifest.foreign.icechunk import is_repository, read_icechunk
 
         if is_repository(Path(path)):
             return read_icechunk(path)
     if is_parquet_map(url):
-        from byteatlas.manifest.parquet_read import read_parquet
+        from byteatlas.manifest.parquet.read import read_parquet
 
         return read_parquet(lambda name: open_source(f"{url}/{name}", storage_options), url, options)
     return _read_text(open_source(url, storage_options), url, options)
@@ -83,7 +83,7 @@ def is_parquet_map(url: str) -> bool:
 def _as_text(references: Mapping[str, Any]) -> bytes:
     def plain(value: object) -> JSON:
         if isinstance(value, bytes):
-            from byteatlas.manifest.json_write import inline_text
+            from byteatlas.manifest.json.write import inline_text
 
             return inline_text(value)
         if hasattr(value, "item"):
@@ -130,7 +130,7 @@ def write_references(
     options = replace(options or WriteOptions(), base=url)
     match format or format_of(url):
         case "parquet":
-            from byteatlas.manifest.parquet_write import write_parquet
+            from byteatlas.manifest.parquet.write import write_parquet
 
             with new_folder(url, storage_options) as folder:
                 write_parquet(node, folder, options)
@@ -138,7 +138,7 @@ def write_references(
             with new_file(url, storage_options) as sink, compressing(sink, url) as text:
                 write_json(node, text, options, version=1 if form == "json" else 0)
         case "icechunk":
-            from byteatlas.manifest.icechunk import write_icechunk
+            from byteatlas.manifest.foreign.icechunk import write_icechunk
 
             write_icechunk(node, url)
         case other:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.manifest.kinds.sparse import WithEncoding
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.table import WithEncoding
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
 from byteatlas.types import JSON

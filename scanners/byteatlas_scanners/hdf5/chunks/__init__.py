@@ -1,0 +1,1 @@
+"""Chunk indexes of every kind, read into one table."""

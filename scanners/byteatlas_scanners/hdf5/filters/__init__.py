@@ -1,0 +1,1 @@
+"""Filter pipelines, and the Zarr codecs that undo them."""

@@ -1,0 +1,118 @@
+"""Filter pipelines: the pipeline message, and what each filter is called as a Zarr codec.
+
+`parse` reads the message (format specification IV.A.2.l), `codecs` names the chain that undoes it (`filter_table` has
+one row per filter), `undo` runs it for the few structures that must be read while scanning (filtered heaps,
+variable-length elements).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from byteatlas.errors import CorruptFile, Unsupported
+from byteatlas.meta.model import CodecSpec
+from byteatlas.scanning.reasons import Reason
+from byteatlas.types import Shape
+
+if TYPE_CHECKING:
+    from byteatlas_scanners.hdf5.format.datatype import Datatype
+
+MOST_FILTERS = 32
+"""H5Z_MAX_NFILTERS."""
+MOST_VALUES = 1 << 16
+
+DEFLATE, SHUFFLE, FLETCHER32, SZIP, NBIT, SCALEOFFSET = range(1, 7)
+
+OPTIONAL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter: its registered number, the name in the file (may be empty), flags and client data values."""
+
+    id: int
+    name: str
+    flags: int
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Filters in the order in which they were applied when writing."""
+
+    filters: tuple[Filter, ...] = ()
+
+    def applied(self, mask: int) -> tuple[Filter, ...]:
+        """The filters that a chunk with this mask went through (bit i set: filter i was skipped)."""
+        if not mask:
+            return self.filters
+        return tuple(f for i, f in enumerate(self.filters) if not mask >> i & 1)
+
+
+def parse(body: bytes) -> Pipeline:
+    """The filter pipeline message, versions 1 and 2. Raises `CorruptFile`."""
+    try:
+        version, count = body[0], body[1]
+        if version not in (1, 2) or count > MOST_FILTERS:
+            raise CorruptFile(0, f"a filter pipeline of version {version} with {count} filters")
+        at = 8 if version == 1 else 2
+        filters = []
+        for _ in range(count):
+            found, at = _filter(body, at, version)
+            filters.append(found)
+    except (struct.error, IndexError) as error:
+        raise CorruptFile(0, "a filter pipeline message is cut off") from error
+    return Pipeline(tuple(filters))
+
+
+def _filter(body: bytes, at: int, version: int) -> tuple[Filter, int]:
+    (number,) = struct.unpack_from("<H", body, at)
+    at += 2
+    length = 0
+    if version == 1 or number >= 256:
+        (length,) = struct.unpack_from("<H", body, at)
+        at += 2
+    flags, count = struct.unpack_from("<HH", body, at)
+    at += 4
+    if version == 1:
+        length = -(-length // 8) * 8
+    if at + length + 4 * count > len(body) or count > MOST_VALUES:
+        raise CorruptFile(at, "a filter sticks out of its message")
+    name = body[at : at + length].split(b"\0")[0].decode("latin-1")
+    at += length
+    values = struct.unpack_from(f"<{count}I", body, at)
+    at += 4 * count
+    if version == 1 and count % 2:
+        at += 4
+    return Filter(number, name, flags, values), at
+
+
+def codecs(pipeline: Pipeline, mask: int, dt: Datatype, chunk_shape: Shape) -> tuple[CodecSpec, ...]:
+    """The bytes -> bytes codecs of a chunk with this filter mask, in encoding order.
+
+    ``chunk_shape`` is the dataset's own (without the dimensions of an array datatype).
+    Raises `Unsupported` (reason ``filter``) for a filter that cannot be undone.
+    """
+    from byteatlas_scanners.hdf5.filters.registry import FILTERS
+
+    chain: list[CodecSpec] = []
+    for item in pipeline.applied(mask):
+        row = FILTERS.get(item.id)
+        if row is None:
+            raise Unsupported(Reason.FILTER, f"filter {item.id} ({item.name or 'not a registered name'}) is not known")
+        if row.codecs is None:
+            raise Unsupported(Reason.FILTER, f"filter {item.id} ({row.name}): {row.note}")
+        chain += row.codecs(item, dt, chunk_shape)
+    return tuple(chain)
+
+
+def undo(pipeline: Pipeline, mask: int, data: bytes, size: int) -> bytes:
+    """The ``size`` bytes that a filtered block of metadata, or of variable-length records, decodes to.
+
+    Raises `Unsupported` for filters other than those in `filter_undo`, `CorruptFile` for bytes that do not decode.
+    """
+    from byteatlas_scanners.hdf5.filters.undo import undo_filters
+
+    return undo_filters(pipeline.applied(mask), data, size)

@@ -1,0 +1,1 @@
+"""Heaps, where HDF5 keeps what has no fixed size."""

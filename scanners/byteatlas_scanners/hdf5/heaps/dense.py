@@ -1,0 +1,71 @@
+"""What groups and objects keep in a fractal heap with a B-tree of names: many links, many attributes.
+
+Format specification IV.A.2.c and IV.A.2.v (the messages that say where), III.A.2 (records of types 5 and 8), III.G.
+"""
+
+from __future__ import annotations
+
+from byteatlas.errors import CorruptFile
+from byteatlas.scanning.contract import Parse
+from byteatlas_scanners.hdf5.format.btree2 import leaf_records, leaf_size, parse_tree, read_records, tree_size
+from byteatlas_scanners.hdf5.format.header import SHARED
+from byteatlas_scanners.hdf5.format.wire import Cursor, Form
+from byteatlas_scanners.hdf5.heaps.fractal import fetch, heap_size, parse_heap, small_objects
+
+LINK_NAMES, ATTRIBUTE_NAMES = 5, 8
+"""Types of B-trees."""
+ID_OF = {LINK_NAMES: slice(4, None), ATTRIBUTE_NAMES: slice(0, -9)}
+"""Where the heap id is in a record: link names have a hash before it, attribute names flags and more behind."""
+FLAGS_AT = -9
+"""Where an attribute's message flags are in its record."""
+
+
+def dense_addresses(form: Form, info: bytes, order_size: int) -> tuple[int, int] | None:
+    """Where a link or attribute info message has its heap and its index of names; None: nothing is dense.
+
+    ``order_size``: bytes of the highest creation order, where there is one. Raises `CorruptFile`.
+    """
+    cursor = Cursor(form, info)
+    version, flags = cursor.u8(), cursor.u8()
+    if version:
+        raise CorruptFile(form.base, f"a link or attribute info message of version {version}")
+    if flags & 1:
+        cursor.skip(order_size)
+    heap_at, names_at = cursor.address(), cursor.address()
+    return None if heap_at is None or names_at is None else (heap_at, names_at)
+
+
+def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tuple[list[bytes], list[bytes]]]:
+    """The records of a name index, and the objects of the heap that they stand for, read side by side.
+
+    Of attributes that are shared the object is their id in the heap of shared messages.
+    """
+    asks = (form.block(tree_at, tree_size(form)), form.block(heap_at, heap_size(form)))
+    head, start = yield asks
+    tree = parse_tree(form, tree_at, head, kind)
+    heap = yield from parse_heap(form, heap_at, start)
+    if tree.root is None or not tree.total:
+        return [], []
+    if tree.depth or heap.root is None or heap.rows or heap.pipeline is not None:
+        rows = yield from read_records(form, tree)
+        records = _cut(rows.tobytes(), tree.record_size)
+        block = None
+    else:  # one leaf and one block, as nearly always: both at once
+        leaf, block = yield (form.block(tree.root, leaf_size(form, tree)), form.block(heap.root, heap.start))
+        records = _cut(leaf_records(form, tree, leaf), tree.record_size)
+    ids = [record[ID_OF[kind]] for record in records]
+    own = [i for i, record in enumerate(records) if kind == LINK_NAMES or not record[FLAGS_AT] & SHARED]
+    wanted = ids if len(own) == len(ids) else [ids[i] for i in own]
+    found = None if block is None else small_objects(form, heap, block, wanted)
+    if found is None:
+        found = yield from fetch(form, heap, wanted)
+    if wanted is ids:
+        return records, found
+    bodies = ids
+    for i, body in zip(own, found, strict=True):
+        bodies[i] = body
+    return records, bodies
+
+
+def _cut(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]

@@ -1,0 +1,309 @@
+"""Fractal heaps (format specification III.G): the objects behind a list of heap ids.
+
+Managed objects live in direct blocks that hang under (nested) indirect blocks, huge ones anywhere in the file, tiny
+ones in the id itself. Only the blocks that hold wanted objects are read, one batch per level.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from byteatlas.errors import CorruptFile
+from byteatlas.scanning.contract import Parse
+from byteatlas.types import Buffer
+from byteatlas_scanners.hdf5.filters.message import Pipeline, undo
+from byteatlas_scanners.hdf5.filters.message import parse as parse_pipeline
+from byteatlas_scanners.hdf5.format.btree2 import read_records, read_tree
+from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify, width_of
+
+MOST_BYTES = 256 << 20
+MOST_NESTING = 16
+
+
+class Heap(NamedTuple):
+    """A heap's header, with the widths that follow from it.
+
+    Attributes:
+        rows: rows of the root indirect block; 0 = the root is a direct block.
+        filter_size, filter_mask: of the root direct block, when the heap is filtered.
+        offset_width, length_width: of the fields in a managed object's id.
+    """
+
+    address: int
+    id_size: int
+    checked: bool
+    largest_managed: int
+    huge_tree: int | None
+    width: int
+    start: int
+    largest_direct: int
+    bits: int
+    root: int | None
+    rows: int
+    pipeline: Pipeline | None
+    filter_size: int
+    filter_mask: int
+    offset_width: int
+    length_width: int
+
+    @property
+    def prefix(self) -> int:
+        """Bytes of the block offset field in every block."""
+        return self.offset_width
+
+    def row_size(self, row: int) -> int:
+        """Size of the blocks in one row of the doubling table."""
+        return self.start if row < 2 else self.start << (row - 1)
+
+    @property
+    def direct_rows(self) -> int:
+        return self.largest_direct.bit_length() - self.start.bit_length() + 2
+
+
+class _Place(NamedTuple):
+    """A block: where it is in the file and which part of the heap's address space it covers."""
+
+    address: int
+    begin: int
+    size: int
+    rows: int  # 0 = a direct block
+    stored: int  # bytes in the file (filtered direct blocks)
+    mask: int = 0
+
+
+@cache
+def _fields(offsets: int, lengths: int) -> struct.Struct:
+    """The fixed part of a heap's header; what is skipped are statistics and the free space's address."""
+    return struct.Struct(f"<4sBHHBI{lengths}x{offsets}s{9 * lengths + offsets}xH{lengths}s{lengths}sHH{offsets}sH")
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "little")
+
+
+def _address(form: Form, data: bytes) -> int | None:
+    value = int.from_bytes(data, "little")
+    return None if value == form.undefined else value
+
+
+def heap_size(form: Form) -> int:
+    """Bytes of a heap's header without filters."""
+    return 26 + 12 * form.lengths + 3 * form.offsets
+
+
+def read_heap(form: Form, address: int) -> Parse[Heap]:
+    """A heap's header. Raises `CorruptFile`."""
+    (data,) = yield (form.block(address, heap_size(form)),)
+    return (yield from parse_heap(form, address, data))
+
+
+def parse_heap(form: Form, address: int, data: Buffer) -> Parse[Heap]:
+    """A heap's header from its first `heap_size` bytes; more are asked for when it is filtered."""
+    filtered = int.from_bytes(data[7:9], "little")
+    if filtered:
+        size = heap_size(form) + form.lengths + 4 + filtered
+        (data,) = yield (form.block(address, size),)
+    verify(data, form.base + address, "a fractal heap")
+    fields = _fields(form.offsets, form.lengths).unpack_from(data)
+    if fields[0] != b"FRHP" or fields[1]:
+        raise CorruptFile(form.base + address, "no fractal heap, or one of an unknown version")
+    id_size, flags, largest, huge = fields[2], fields[4], fields[5], _address(form, fields[6])
+    width, start, direct, bits, rows = fields[7], *map(_number, fields[8:10]), fields[10], fields[13]
+    root = _address(form, fields[12])
+    pipeline, stored, mask = None, 0, 0
+    if filtered:
+        cursor = Cursor(form, data, 22 + 12 * form.lengths + 3 * form.offsets)
+        stored, mask = cursor.length(), cursor.u32()
+        pipeline = parse_pipeline(cursor.take(filtered))
+    powers = all(n and not n & (n - 1) for n in (width, start, direct))
+    if not powers or start > direct or bits > 64 or id_size < 2 or rows > 64:
+        raise CorruptFile(form.base + address, "a fractal heap with impossible sizes")
+    length_width = min((direct.bit_length() + 6) // 8, width_of(largest))
+    checked = bool(flags & 2)
+    return Heap(
+        address, id_size, checked, largest, huge, width, start, direct, bits, root, rows,
+        pipeline, stored, mask, (bits + 7) // 8, length_width,
+    )  # fmt: skip
+
+
+def small_objects(form: Form, heap: Heap, block: Buffer, ids: Sequence[bytes]) -> list[bytes] | None:
+    """The objects of a heap that is one plain direct block; None when some are elsewhere."""
+    data = bytes(block)
+    head = _direct_head(form, heap, _Place(heap.root or 0, 0, heap.start, 0, heap.start), data)
+    split, end, number = 1 + heap.offset_width, 1 + heap.offset_width + heap.length_width, int.from_bytes
+    out = []
+    for key in ids:
+        at, length = number(key[1:split], "little"), number(key[split:end], "little")
+        if key[0]:
+            return None
+        if at < head or at + length > heap.start or not length:
+            raise CorruptFile(form.base + heap.address, "a heap object outside of its block")
+        out.append(data[at : at + length])
+    return out
+
+
+def fetch(form: Form, heap: Heap, ids: Sequence[bytes]) -> Parse[list[bytes]]:
+    """The objects with these ids, in order. Raises `CorruptFile`."""
+    out: list[bytes | None] = [None] * len(ids)
+    managed: list[tuple[int, int, int]] = []  # (offset in the heap, length, place in ids)
+    huge: list[int] = []
+    for i, key in enumerate(ids):
+        kind = key[0] & 0xF0
+        if kind == 0x00:
+            offset = int.from_bytes(key[1 : 1 + heap.offset_width], "little")
+            at = 1 + heap.offset_width
+            managed.append((offset, int.from_bytes(key[at : at + heap.length_width], "little"), i))
+        elif kind == 0x10:
+            huge.append(i)
+        elif kind == 0x20:
+            out[i] = _tiny(heap, key)
+        else:
+            raise CorruptFile(form.base + heap.address, f"a heap id of unknown kind {key[0]:#x}")
+    if managed:
+        yield from _fetch_managed(form, heap, managed, out)
+    if huge:
+        yield from _fetch_huge(form, heap, ids, huge, out)
+    return [data for data in out if data is not None]
+
+
+def _tiny(heap: Heap, key: bytes) -> bytes:
+    if heap.id_size - 1 <= 16:
+        length, at = (key[0] & 0x0F) + 1, 1
+    else:
+        length, at = ((key[0] & 0x0F) << 8 | key[1]) + 1, 2
+    if at + length > len(key):
+        raise CorruptFile(heap.address, "a tiny heap object longer than its id")
+    return key[at : at + length]
+
+
+def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], out: list[bytes | None]) -> Parse[None]:
+    if heap.root is None:
+        raise CorruptFile(form.base + heap.address, "objects in an empty heap")
+    wanted.sort()
+    total = sum(heap.row_size(r) for r in range(heap.rows)) * heap.width
+    root = _Place(heap.root, 0, total or heap.start, heap.rows, heap.filter_size or heap.start, heap.filter_mask)
+    level: list[tuple[_Place, list[tuple[int, int, int]]]] = [(root, wanted)]
+    missing = len(wanted)
+    for _ in range(MOST_NESTING):
+        if not level:
+            break
+        if sum(_bytes(form, heap, p) for p, _ in level) > MOST_BYTES:
+            raise CorruptFile(form.base + heap.address, "a heap too large to read")
+        blocks = yield [form.block(p.address, _bytes(form, heap, p)) for p, _ in level]
+        below: list[tuple[_Place, list[tuple[int, int, int]]]] = []
+        for (place, inside), block in zip(level, blocks, strict=True):
+            if place.rows:
+                below += _indirect(form, heap, place, bytes(block), inside)
+            else:
+                missing -= _direct(form, heap, place, bytes(block), inside, out)
+        level = below
+    if missing:
+        raise CorruptFile(form.base + heap.address, "heap objects that are in none of the heap's blocks")
+
+
+def _bytes(form: Form, heap: Heap, place: _Place) -> int:
+    """Size of a block in the file."""
+    if not place.rows:
+        return place.stored
+    direct = min(place.rows, heap.direct_rows)
+    entry = form.offsets + (form.lengths + 4 if heap.pipeline else 0)
+    return 5 + form.offsets + heap.prefix + heap.width * (direct * entry + (place.rows - direct) * form.offsets) + 4
+
+
+def _direct(
+    form: Form, heap: Heap, place: _Place, data: bytes, wanted: list[tuple[int, int, int]], out: list[bytes | None]
+) -> int:
+    if heap.pipeline is not None:
+        data = undo(heap.pipeline, place.mask, data, place.size)
+    head = _direct_head(form, heap, place, data)
+    for offset, length, i in wanted:
+        at = offset - place.begin
+        if at < head or at + length > place.size or not length:
+            raise CorruptFile(form.base + place.address, "a heap object outside of its block")
+        out[i] = data[at : at + length]
+    return len(wanted)
+
+
+def _direct_head(form: Form, heap: Heap, place: _Place, data: bytes) -> int:
+    """Check a direct block; returns where its objects begin."""
+    head = 5 + form.offsets + heap.prefix
+    owner = int.from_bytes(data[5 : 5 + form.offsets], "little")
+    begin = int.from_bytes(data[5 + form.offsets : head], "little")
+    if data[:5] != b"FHDB\0" or owner != heap.address or begin != place.begin or len(data) != place.size:
+        raise CorruptFile(form.base + place.address, "no direct block of this heap")
+    if not heap.checked:
+        return head
+    blank = data[:head] + b"\0\0\0\0" + data[head + 4 :]
+    verify(blank + data[head : head + 4], form.base + place.address, "a heap's direct block")
+    return head + 4
+
+
+def _indirect(
+    form: Form, heap: Heap, place: _Place, data: bytes, wanted: list[tuple[int, int, int]]
+) -> list[tuple[_Place, list[tuple[int, int, int]]]]:
+    verify(data, form.base + place.address, "a heap's indirect block")
+    cursor = Cursor(form, data)
+    cursor.expect(b"FHIB", 0)
+    if cursor.address() != heap.address or cursor.uint(heap.prefix) != place.begin:
+        raise CorruptFile(form.base + place.address, "no indirect block of this heap")
+    found: list[tuple[_Place, list[tuple[int, int, int]]]] = []
+    begin, at = place.begin, 0
+    for row in range(place.rows):
+        size = heap.row_size(row)
+        direct = row < heap.direct_rows
+        for _ in range(heap.width):
+            address = cursor.address()
+            stored, mask = (cursor.length(), cursor.u32()) if direct and heap.pipeline else (size, 0)
+            first = at
+            while at < len(wanted) and wanted[at][0] < begin + size:
+                at += 1
+            if at > first:
+                if address is None:
+                    raise CorruptFile(form.base + place.address, "heap objects in a block that does not exist")
+                rows = 0 if direct else size.bit_length() - (heap.start * heap.width).bit_length() + 1
+                if not direct and rows < 1:
+                    raise CorruptFile(form.base + place.address, "an indirect block without rows")
+                found.append((_Place(address, begin, size, rows, stored, mask), wanted[first:at]))
+            begin += size
+    return found
+
+
+def _fetch_huge(form: Form, heap: Heap, ids: Sequence[bytes], which: list[int], out: list[bytes | None]) -> Parse[None]:
+    """Huge objects: the id holds address and length when it has room for them, else a key of a B-tree."""
+    filtered = heap.pipeline is not None
+    direct = form.offsets + form.lengths + (4 + form.lengths if filtered else 0) <= heap.id_size - 1
+    places: dict[int, bytes] = {}
+    if direct:
+        places = {i: ids[i][1:] for i in which}
+    else:
+        places = yield from _huge_by_key(form, heap, ids, which)
+    spots: list[tuple[int, int, int, int]] = []
+    for i in which:
+        cursor = Cursor(form, places[i])
+        address, length = cursor.address(), cursor.length()
+        mask, size = (cursor.u32(), cursor.length()) if filtered else (0, length)
+        if address is None or size > MOST_BYTES or length > MOST_BYTES:
+            raise CorruptFile(form.base + heap.address, "a huge heap object without a sound place")
+        spots.append((address, length, mask, size))
+    blocks = yield [form.block(address, length) for address, length, _, _ in spots]
+    for i, block, (_, _, mask, size) in zip(which, blocks, spots, strict=True):
+        out[i] = bytes(block) if heap.pipeline is None else undo(heap.pipeline, mask, bytes(block), size)
+
+
+def _huge_by_key(form: Form, heap: Heap, ids: Sequence[bytes], which: list[int]) -> Parse[dict[int, bytes]]:
+    if heap.huge_tree is None:
+        raise CorruptFile(form.base + heap.address, "huge heap objects without an index")
+    tree = yield from read_tree(form, heap.huge_tree, 1, 2)
+    rows = yield from read_records(form, tree)
+    by_key = {int.from_bytes(r[-form.lengths :], "little"): r for r in (bytes(row) for row in rows)}
+    width = min(8, heap.id_size - 1)
+    found = {}
+    for i in which:
+        key = int.from_bytes(ids[i][1 : 1 + width], "little")
+        if key not in by_key:
+            raise CorruptFile(form.base + heap.address, f"no huge heap object {key}")
+        found[i] = by_key[key]
+    return found

@@ -1,0 +1,1 @@
+"""Values: data types, fill values, attributes, and data of variable length."""

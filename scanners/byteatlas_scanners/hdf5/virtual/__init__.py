@@ -1,0 +1,1 @@
+"""Virtual datasets: mappings between selections, cut into references."""

@@ -1,0 +1,1 @@
+"""Where an image lies on the Earth: GeoKeys to coordinate reference systems."""

@@ -1,0 +1,1 @@
+"""Values into stored arrays: create, fill, resize, append, copy."""

@@ -1,0 +1,265 @@
+"""Copy virtual (or stored) arrays into a real Zarr store: rechunk, recompress, shard; resumable; in bounded memory."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from byteatlas.array.array import Array
+from byteatlas.array.group import Group, Node
+from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
+from byteatlas.array.writing.write import (
+    WritableArray,
+    WriteOptions,
+    consolidate,
+    create_array,
+    create_group,
+    open_writable,
+    write_group_meta,
+)
+from byteatlas.errors import BadRequest, Conflict
+from byteatlas.meta import v2, v3
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
+from byteatlas.store.base import WritableStore, check_path
+from byteatlas.store.counted import Counted
+from byteatlas.store.documents import load_object
+from byteatlas.store.nodes import Nodes
+from byteatlas.types import JSON, Shape
+
+JOURNAL = ".byteatlas-copy.json"
+"""The key that records how far a copy has come; removed when it is complete."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with an array's path, the bytes (of decoded values) copied of it so far, and its total."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOptions:
+    """What the copy looks like.
+
+    Attributes:
+        chunks: chunk shape by array path, or one for all arrays of that many axes; None = as the source.
+        shards: shard shape in the same way (version 3 only).
+        compression: bytes -> bytes codecs for all arrays; None = shuffle and Zstandard.
+        memory: bytes of decoded values held at a time, about.
+        resume: go on with an earlier copy that was stopped; else a store that has nodes is refused.
+        consolidated: write consolidated metadata at the end.
+    """
+
+    zarr_format: Literal[2, 3] = 3
+    chunks: Mapping[str, Shape] | Shape | None = None
+    shards: Mapping[str, Shape] | Shape | None = None
+    compression: tuple[CodecSpec, ...] | None = None
+    memory: int = 256 << 20
+    resume: bool = True
+    consolidated: bool = True
+    write: WriteOptions = field(default_factory=WriteOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What a copy did: arrays copied, bytes of their decoded values, bytes put into the store by this run."""
+
+    arrays: int
+    nbytes: int
+    written: int
+
+
+def copy(
+    node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: Progress | None = None
+) -> CopyReport:
+    """Copy an array or a group and all below it into a store, which need not be able to list its keys.
+
+    Every value of the copy equals the source's. A copy that was stopped is taken up where it was, when the source and
+    the options are the same.
+
+    Raises:
+        Conflict: the store holds something else, or a copy made with other options.
+        Unsupported: an array that ``zarr_format`` cannot express.
+    """
+    counted = Counted(store)
+    arrays = [("", node)] if isinstance(node, Array) else [(p, n) for p, n in node.walk() if isinstance(n, Array)]
+    plans = {path: _target(path, array, options) for path, array in arrays}
+    prints = {path: _fingerprint(array, plans[path], options) for path, array in arrays}
+    journal = _Journal.load(counted, prints, options)
+    journal.save()
+    if isinstance(node, Group):
+        _groups(node, counted, options)
+    for path, array in arrays:
+        _copy_array(path, array, plans[path], counted, options, journal, progress)
+    if options.consolidated and isinstance(node, Group):
+        consolidate(counted, [path for path, _ in node.walk()])
+    store.delete(JOURNAL)
+    return CopyReport(len(arrays), sum(a.nbytes for _, a in arrays), counted.written)
+
+
+def _groups(root: Group, store: WritableStore, options: CopyOptions) -> None:
+    nodes = Nodes(store, consolidated=False)
+    groups = [("", root), *((p, n) for p, n in root.walk() if isinstance(n, Group))]
+    for path, group in groups:
+        clean = check_path(path)
+        meta = GroupMeta(dict(group.attrs), options.zarr_format)
+        if nodes.kind(clean) is None:
+            create_group(store, clean, attributes=group.attrs, zarr_format=options.zarr_format)
+        else:
+            write_group_meta(store, clean, meta)
+
+
+def _target(path: str, array: Array, options: CopyOptions) -> ArrayMeta:
+    """The metadata of an array's copy."""
+    source = array.meta
+    grid = source.grid
+    chunks = _shape_for(options.chunks, path, array.ndim, "chunks")
+    if chunks is None:
+        chunks = _source_chunks(array)
+    compression = options.compression
+    if compression is None:
+        compression = default_compression(source.data_type, options.zarr_format)
+    chain: tuple[CodecSpec, ...] = (to_bytes_codec(source.data_type), *compression)
+    shards = _shape_for(options.shards, path, array.ndim, "shards")
+    if shards is not None:
+        if options.zarr_format != 3 or any(s % c for s, c in zip(shards, chunks, strict=True)):
+            raise BadRequest(f"{path}: shards of shape {shards} need version 3 and a multiple of the chunks {chunks}")
+        chain = (sharding(chunks, chain),)
+    grid = RegularGrid(shards or chunks)
+    three = options.zarr_format == 3
+    return replace(
+        source,
+        grid=grid,
+        encodings=(Encoding(chain),),
+        keys=ChunkKeys("default", "/") if three else ChunkKeys("v2", "."),
+        zarr_format=options.zarr_format,
+    )
+
+
+def _shape_for(choice: Mapping[str, Shape] | Shape | None, path: str, ndim: int, what: str) -> Shape | None:
+    if choice is None:
+        return None
+    if isinstance(choice, Mapping):
+        found = choice.get(path)
+        if found is None:
+            return None
+        if len(found) != ndim:
+            raise BadRequest(f"{path}: {what} {found} for an array of {ndim} axes")
+    elif len(choice) != ndim:
+        return None
+    else:
+        found = choice
+    if any(n < 1 for n in found):
+        raise BadRequest(f"{path}: {what} {found}")
+    return tuple(found)
+
+
+def _source_chunks(array: Array) -> Shape:
+    """The source's chunk shape; for a rectilinear grid the longest chunk along each axis."""
+    grid = array.meta.grid
+    if isinstance(grid, RectilinearGrid):
+        return tuple(max(1, min(n, max(edges, default=1))) for n, edges in zip(array.shape, grid.edges, strict=True))
+    return tuple(max(1, int(n)) for n in array.chunks)
+
+
+def _fingerprint(array: Array, target: ArrayMeta, options: CopyOptions) -> str:
+    """What makes one copy the same as another: the source's shape and type, the target's metadata."""
+    document = v3.dump_array(target) if target.zarr_format == 3 else v2.dump_array(target)
+    text = json.dumps([array.shape, str(array.dtype), document, options.memory], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class _Journal:
+    """How many regions of each array are done."""
+
+    store: WritableStore
+    prints: Mapping[str, str]
+    done: dict[str, int]
+
+    @staticmethod
+    def load(store: WritableStore, prints: Mapping[str, str], options: CopyOptions) -> _Journal:
+        data = store.get(JOURNAL)
+        if data is None:
+            if Nodes(store, consolidated=False).kind("") is not None:
+                raise Conflict([f"{store.url} holds Zarr nodes already"], "copy")
+            return _Journal(store, prints, {})
+        if not options.resume:
+            raise Conflict([f"{store.url} holds an unfinished copy (resume takes it up)"], "copy")
+        found = load_object(data, f"{store.url}/{JOURNAL}")
+        if found.get("arrays") != dict(prints):
+            raise Conflict([f"{store.url} holds an unfinished copy of another source, or with other options"], "copy")
+        done: dict[str, JSON] = found.get("done", {})
+        return _Journal(store, prints, {str(k): int(v) for k, v in done.items()})
+
+    def mark(self, path: str, count: int) -> None:
+        self.done[path] = count
+        self.save()
+
+    def save(self) -> None:
+        self.store.set(JOURNAL, json.dumps({"arrays": dict(self.prints), "done": self.done}).encode())
+
+
+def _copy_array(
+    path: str,
+    source: Array,
+    target: ArrayMeta,
+    store: WritableStore,
+    options: CopyOptions,
+    journal: _Journal,
+    progress: Progress | None,
+) -> None:
+    begun = journal.done.get(path)
+    if begun is None:
+        journal.mark(path, 0)
+        begun = 0
+    made = _opened(path, target, store, options)
+    total = source.size * max(source.dtype.itemsize, 1)
+    copied = 0
+    for number, region in enumerate(regions(source, target, options.memory)):
+        size = math.prod(s.stop - s.start for s in region) * source.dtype.itemsize
+        if number >= begun:
+            made[region] = source.read(region)
+            journal.mark(path, number + 1)
+        copied += size
+        if progress is not None:
+            progress(path, copied, total)
+
+
+def _opened(path: str, target: ArrayMeta, store: WritableStore, options: CopyOptions) -> WritableArray:
+    if Nodes(store, consolidated=False).kind(path) is None:
+        return create_array(store, path, target, write=options.write)
+    return open_writable(store, path, write=options.write)
+
+
+def regions(source: Array, target: ArrayMeta, memory: int) -> Iterator[tuple[slice, ...]]:
+    """Boxes of whole target chunks that fit in memory, in C order, grown so that source chunks are decoded once."""
+    grid = target.grid
+    assert isinstance(grid, RegularGrid)
+    step = region_shape(source.shape, grid.chunk_shape, _source_chunks(source), memory // max(source.dtype.itemsize, 1))
+    starts: Sequence[range] = [range(0, n, s) for n, s in zip(source.shape, step, strict=True)]
+    for corner in itertools.product(*starts):
+        yield tuple(slice(a, min(a + s, n)) for a, s, n in zip(corner, step, source.shape, strict=True))
+
+
+def region_shape(shape: Shape, target: Shape, source: Shape, elements: int) -> Shape:
+    """A multiple of the target's chunks, of at most about ``elements`` (never less than one chunk).
+
+    First grown to multiples of the source's chunks too, then along the last axes, as far as it fits.
+
+    >>> region_shape((100, 100), (10, 10), (25, 100), 6000)
+    (50, 100)
+    """
+    step = list(target)
+    _grow(step, [min(math.lcm(t, s), -(-n // t) * t) for t, s, n in zip(target, source, shape, strict=True)], elements)
+    _grow(step, [-(-n // t) * t for t, n in zip(step, shape, strict=True)], elements)
+    return tuple(max(1, n) for n in step)
+
+
+def _grow(step: list[int], goal: list[int], elements: int) -> None:
+    """Grow a box towards a goal, the last axis first, by multiples of what it is and as far as it fits (in place)."""
+    for axis in reversed(range(len(step))):
+        others = math.prod(n for i, n in enumerate(step) if i != axis)
+        fits = elements // max(others, 1) // step[axis] * step[axis]
+        step[axis] = max(step[axis], min(goal[axis], fits))

@@ -1,0 +1,1 @@
+"""Codecs of arrays that were combined from files with different encodings."""

@@ -1,0 +1,56 @@
+"""``byteatlas.constant``: a chunk that is one value throughout, whatever its bytes.
+
+It stands for chunks that were never written, in arrays whose files have different fill values. Configuration:
+``value``, the element's bytes (little endian) as hexadecimal digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.codecs.core.contract import ArraySpec, Bytes, Context, SerializerStep
+from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.types import JSON
+
+PLACEHOLDER = b"\0"
+"""What the chunk's bytes are: not empty, because some readers take empty for absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The codec."""
+
+    element: bytes
+
+    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+        dtype = spec.dtype
+        if dtype.hasobject or len(self.element) != dtype.itemsize:
+            raise InvalidMetadata(
+                "byteatlas.constant", f"{len(self.element)} bytes for an element of {spec.data_type.name}"
+            )
+        stored = np.frombuffer(self.element, dtype.newbyteorder("<"))
+        value = stored.astype(dtype)[0] if dtype.fields is None else stored.astype(dtype).reshape(())[()]
+        shape = spec.shape
+
+        def decode(data: Bytes) -> NDArray[Any]:
+            if len(data) != len(PLACEHOLDER):
+                raise CorruptChunk(f"{len(data)} bytes where a constant chunk has {len(PLACEHOLDER)}")
+            return np.broadcast_to(np.asarray(value, dtype), shape)
+
+        return SerializerStep(len(PLACEHOLDER), len(PLACEHOLDER), decode, lambda array: PLACEHOLDER)
+
+
+def make(configuration: Mapping[str, JSON]) -> Constant:
+    """The codec from its configuration. Raises `InvalidMetadata`."""
+    text = configuration.get("value")
+    if not isinstance(text, str) or set(configuration) != {"value"}:
+        raise InvalidMetadata("byteatlas.constant", "value must be hexadecimal digits, and the only setting")
+    try:
+        return Constant(bytes.fromhex(text))
+    except ValueError as error:
+        raise InvalidMetadata("byteatlas.constant", f"value: {error}") from error

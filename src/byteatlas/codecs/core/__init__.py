@@ -1,0 +1,1 @@
+"""What codecs are, how they are found, and how a chain of them is compiled."""

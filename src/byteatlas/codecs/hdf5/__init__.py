@@ -1,0 +1,1 @@
+"""Codecs for HDF5's filters and datatypes."""

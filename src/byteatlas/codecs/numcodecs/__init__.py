@@ -1,0 +1,1 @@
+"""Codecs of numcodecs, imagecodecs and kerchunk, under the names that they have there."""

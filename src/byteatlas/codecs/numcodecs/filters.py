@@ -1,0 +1,246 @@
+"""numcodecs' numeric filters, which work on the bytes of an array in version 2 and on the array in version 3.
+
+Each is two functions on flat arrays, and the types on its two sides: ``dtype`` (decoded) and ``astype`` (encoded).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Bytes, ByteSpec, ByteStep, Context
+from byteatlas.codecs.core.options import integer, number, type_string
+from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.meta.dtypes import from_numpy
+from byteatlas.types import JSON
+
+Function = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """``dtype`` and ``astype`` None: whatever the array has (a filter that only loses precision)."""
+
+    name: str
+    dtype: np.dtype[Any] | None
+    astype: np.dtype[Any] | None
+    undo: Function
+    apply: Function
+
+    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
+        if spec.dtype.hasobject:
+            raise InvalidMetadata("", f"{self.name} for data type {spec.data_type.name}")
+        dtype, astype = self.dtype or spec.dtype, self.astype or self.dtype or spec.dtype
+        if dtype.newbyteorder("=") != spec.dtype:
+            raise InvalidMetadata("", f"{self.name} of {dtype} in an array of {spec.dtype}")
+        # A filter that keeps the type must not turn a narrow complex type into the one that holds it in memory.
+        kind = spec.data_type if astype.newbyteorder("=") == spec.dtype else from_numpy(astype)
+
+        def decode(array: NDArray[Any]) -> NDArray[Any]:
+            flat = np.ascontiguousarray(array).reshape(-1).astype(astype, copy=False)
+            return self.undo(flat).astype(spec.dtype, copy=False).reshape(spec.shape)
+
+        def encode(array: NDArray[Any]) -> NDArray[Any]:
+            flat = np.ascontiguousarray(array).reshape(-1).astype(dtype, copy=False)
+            return self.apply(flat).astype(kind.numpy, copy=False).reshape(array.shape)
+
+        fill = None if spec.fill is None else encode(np.array([spec.fill], spec.dtype))[0]
+        return ArrayStep(replace(spec, data_type=kind, fill=fill), decode, encode)
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        dtype = self.dtype or spec.dtype
+        if dtype is None:
+            raise InvalidMetadata("", f"{self.name} after a codec that hides the elements")
+        astype = self.astype or dtype
+        nbytes, limit = spec.nbytes, spec.limit
+        if nbytes is not None and nbytes % dtype.itemsize:
+            raise InvalidMetadata("", f"{self.name} of {dtype} on {nbytes} bytes")
+
+        def decode(data: Bytes) -> Bytes:
+            if len(data) % astype.itemsize or len(data) // astype.itemsize * dtype.itemsize > limit:
+                raise CorruptChunk(f"{self.name}: {len(data)} bytes are no {astype} of this chunk")
+            flat = np.frombuffer(data, astype)
+            found = self.undo(flat).astype(dtype, copy=False)
+            if nbytes is not None and found.nbytes != nbytes:
+                raise CorruptChunk(f"{self.name}: {found.nbytes} bytes decoded where there should be {nbytes}")
+            return np.ascontiguousarray(found).view(np.uint8)
+
+        def encode(data: Bytes) -> Bytes:
+            return self.apply(np.frombuffer(data, dtype)).astype(astype, copy=False).tobytes()
+
+        ratio = astype.itemsize / dtype.itemsize
+        encoded = None if nbytes is None else nbytes // dtype.itemsize * astype.itemsize
+        return ByteStep(encoded, math.ceil(limit * ratio), decode, encode, itemsize=astype.itemsize)
+
+
+def _types(configuration: Mapping[str, JSON]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    dtype = type_string(configuration, "dtype")
+    return dtype, type_string(configuration, "astype", dtype.str)
+
+
+def make_delta(configuration: Mapping[str, JSON]) -> Filter:
+    """``numcodecs.delta``: the first element, then differences; sums wrap round like the type does."""
+    dtype, astype = _types(configuration)
+
+    def undo(flat: NDArray[Any]) -> NDArray[Any]:
+        return np.cumsum(flat, dtype=dtype.newbyteorder("="))
+
+    def apply(flat: NDArray[Any]) -> NDArray[Any]:
+        out = np.empty(flat.shape, astype.newbyteorder("="))
+        out[:1] = flat[:1]
+        out[1:] = np.diff(flat)
+        return out
+
+    if dtype.kind == "b":
+        raise InvalidMetadata("", "delta of Booleans")
+    return Filter("delta", dtype, astype, undo, apply)
+
+
+def make_fixedscaleoffset(configuration: Mapping[str, JSON]) -> Filter:
+    """``numcodecs.fixedscaleoffset``: stored = round((value - offset) * scale)."""
+    dtype, astype = _types(configuration)
+    offset, scale = number(configuration, "offset"), number(configuration, "scale")
+    if scale == 0:
+        raise InvalidMetadata("", "fixedscaleoffset: scale 0")
+
+    def undo(flat: NDArray[Any]) -> NDArray[Any]:
+        found: NDArray[Any] = (flat / scale + offset).astype(dtype)
+        return found
+
+    def apply(flat: NDArray[Any]) -> NDArray[Any]:
+        found: NDArray[Any] = np.around((flat - offset) * scale).astype(astype)
+        return found
+
+    return Filter("fixedscaleoffset", dtype, astype, undo, apply)
+
+
+def make_quantize(configuration: Mapping[str, JSON]) -> Filter:
+    """``numcodecs.quantize``: rounded to a number of decimal digits; decoding is a cast."""
+    dtype, astype = _types(configuration)
+    digits = integer(configuration, "digits", 0)
+    if dtype.kind != "f" or astype.kind != "f" or not -300 < digits < 300:
+        raise InvalidMetadata("", f"quantize of {dtype} to {digits} digits")
+    exponent = math.log10(10.0**-digits)
+    exponent = math.floor(exponent) if exponent < 0 else math.ceil(exponent)
+    scale = 2.0 ** math.ceil(math.log2(10.0**-exponent))
+
+    def apply(flat: NDArray[Any]) -> NDArray[Any]:
+        found: NDArray[Any] = (np.around(scale * flat) / scale).astype(astype)
+        return found
+
+    return Filter("quantize", dtype, astype, lambda flat: flat, apply)
+
+
+def make_astype(configuration: Mapping[str, JSON]) -> Filter:
+    """``numcodecs.astype``: a cast when encoding, the cast back when decoding."""
+    encoded, decoded = type_string(configuration, "encode_dtype"), type_string(configuration, "decode_dtype")
+
+    def apply(flat: NDArray[Any]) -> NDArray[Any]:
+        return flat.astype(encoded)
+
+    return Filter("astype", decoded, encoded, lambda flat: flat, apply)
+
+
+def make_bitround(configuration: Mapping[str, JSON]) -> Filter:
+    """``bitround`` and ``numcodecs.bitround``: low bits rounded away; decoding changes nothing."""
+    keep = integer(configuration, "keepbits")
+    if not 1 <= keep <= 64:
+        raise InvalidMetadata("", f"bitround: keepbits {keep}")
+    return Filter("bitround", None, None, lambda flat: flat, lambda flat: round_bits(flat, keep))
+
+
+def round_bits(flat: NDArray[Any], keep: int) -> NDArray[Any]:
+    """Round to ``keep`` bits: of the mantissa (to even), or of an integer from its highest set bit on."""
+    dtype = flat.dtype
+    if dtype.kind == "c":
+        half = np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}")
+        return round_bits(flat.view(half), keep).view(dtype)
+    if dtype.kind in "mM":
+        return round_bits(flat.view(np.int64), keep).view(dtype)
+    if dtype.kind in "iu":
+        return _round_integers(flat, keep)
+    mantissa = {"bfloat16": 7, "float16": 10, "float32": 23, "float64": 52}.get(dtype.name)
+    if mantissa is None:
+        raise InvalidMetadata("", f"bitround of {dtype}")
+    drop = mantissa - keep
+    if drop <= 0:
+        return flat
+    native = flat.astype(dtype.newbyteorder("="))
+    bits = native.view(f"u{dtype.itemsize}")
+    one = bits.dtype.type(1)
+    shift = bits.dtype.type(drop)
+    half_less_one = bits.dtype.type((1 << (drop - 1)) - 1)
+    rounded = (bits + ((bits >> shift & one) + half_less_one)) >> shift << shift
+    # The carry must not run from infinity or NaN into the sign.
+    found = np.where(np.isfinite(native.astype(np.float64)), rounded, bits).astype(bits.dtype)
+    return found.view(native.dtype)
+
+
+def _round_integers(flat: NDArray[Any], keep: int) -> NDArray[Any]:
+    wide = flat.astype(np.uint64 if flat.dtype.kind == "u" else np.int64)
+    size = np.abs(wide.astype(object))  # exact for every 64-bit value
+    out = [0 if not n else _rounded(int(n), keep) for n in size]
+    info = np.iinfo(flat.dtype)
+    signed = [min(n, info.max) if v >= 0 else max(-n, info.min) for n, v in zip(out, flat.tolist(), strict=True)]
+    return np.array(signed, flat.dtype.newbyteorder("="))
+
+
+def _rounded(value: int, keep: int) -> int:
+    drop = value.bit_length() - keep
+    if drop <= 0:
+        return value
+    half = (1 << (drop - 1)) - 1 + (value >> drop & 1)
+    return (value + half) >> drop << drop
+
+
+@dataclass(frozen=True, slots=True)
+class PackBits:
+    """numcodecs' packbits: Booleans, eight to a byte, the first in the highest bit; a byte in front: the padding."""
+
+    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
+        if spec.dtype != np.bool_:
+            raise InvalidMetadata("", f"packbits for data type {spec.data_type.name}")
+        encoded = replace(spec, shape=(1 + -(-spec.size // 8),), data_type=from_numpy(np.dtype(np.uint8)), fill=None)
+
+        def decode(array: NDArray[Any]) -> NDArray[Any]:
+            return _unpack(array.reshape(-1), spec.size).reshape(spec.shape)
+
+        def encode(array: NDArray[Any]) -> NDArray[Any]:
+            return np.frombuffer(_pack(np.ascontiguousarray(array).reshape(-1)), np.uint8)
+
+        return ArrayStep(encoded, decode, encode)
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        nbytes = spec.nbytes
+        if nbytes is None:
+            raise InvalidMetadata("", "packbits of a varying number of elements")
+
+        def decode(data: Bytes) -> Bytes:
+            return _unpack(np.frombuffer(data, np.uint8), nbytes).view(np.uint8)
+
+        def encode(data: Bytes) -> Bytes:
+            return _pack(np.frombuffer(data, np.bool_))
+
+        packed = 1 + -(-nbytes // 8)
+        return ByteStep(packed, packed, decode, encode)
+
+
+def _unpack(octets: NDArray[np.uint8], count: int) -> NDArray[np.bool_]:
+    padding = int(octets[0]) if len(octets) else -1
+    if padding > 7 or (len(octets) - 1) * 8 - padding != count:
+        raise CorruptChunk(f"packbits: {len(octets)} bytes with padding {padding} for {count} elements")
+    return np.unpackbits(octets[1:], count=count).view(np.bool_)
+
+
+def _pack(flat: NDArray[np.bool_]) -> bytes:
+    return bytes([-len(flat) % 8]) + np.packbits(flat).tobytes()
+
+
+def make_packbits(configuration: Mapping[str, JSON]) -> PackBits:
+    """``numcodecs.packbits``."""
+    return PackBits()

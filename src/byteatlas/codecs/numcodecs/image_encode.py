@@ -1,0 +1,161 @@
+"""Encoding with imagecodecs: whole images without loss, compressors of plain bytes; and image codecs as serializers.
+
+Not every image format keeps every element type, and many lose something unless told not to. An encoded chunk is
+decoded again before it is given away: values that do not come back as they were are refused, never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import imagecodecs
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.codecs.core.contract import ArraySpec, ByteCodec, Bytes, ByteSpec, Context, SerializerStep, encoded_limit
+from byteatlas.errors import ByteatlasError, InvalidMetadata, Unsupported
+from byteatlas.types import JSON, Shape
+
+ENCODERS: Mapping[str, tuple[str, ...]] = {
+    "apng": ("level", "strategy", "filter", "photometric", "delay"),
+    "avif": ("level", "speed", "bitspersample", "pixelformat", "codec", "primaries", "transfer", "matrix"),
+    "bmp": ("ppm",),
+    "htj2k": ("level", "rgb", "planar", "resolutions", "reversible", "tlm", "tilepart"),
+    "jpeg2k": ("level", "codecformat", "colorspace", "planar", "reversible", "bitspersample", "resolutions", "mct"),
+    "jpegls": ("level",),
+    "jpegxl": ("level", "effort", "distance", "lossless", "decodingspeed", "photometric", "planar", "usecontainer"),
+    "jpegxr": ("level", "photometric", "hasalpha", "resolution"),
+    "lerc": ("level", "version", "planar", "compression"),
+    "ljpeg": ("bitspersample",),
+    "png": ("level", "strategy", "filter"),
+    "qoi": (),
+    "spng": ("level",),
+    "webp": ("level", "lossless", "method"),
+}
+"""Image formats that can hold some arrays without loss, and the members of the configuration that encoding takes."""
+COMPRESSORS: Mapping[str, tuple[str, ...]] = {
+    "aec": (),
+    "bitshuffle": (),
+    "blosc": ("level", "compressor", "shuffle", "typesize", "blocksize"),
+    "blosc2": ("level", "compressor", "shuffle", "splitmode", "typesize", "blocksize"),
+    "brotli": ("level", "mode", "lgwin"),
+    "bz2": ("level",),
+    "gzip": ("level",),
+    "lz4": ("level", "hc"),
+    "lz4f": ("level", "blocksizeid", "contentchecksum", "blockchecksum"),
+    "lz4h5": ("level", "blocksize"),
+    "lzf": (),
+    "lzfse": (),
+    "snappy": (),
+    "szip": (),
+    "zlibng": ("level",),
+}
+"""Compressors of bytes that can compress, and what that takes besides the members that decoding needs too."""
+ENCODE_FAULTS = (RuntimeError, ValueError, TypeError, NotImplementedError, AttributeError, OverflowError, ImportError)
+"""What imagecodecs raises for values, shapes, types and options that a format cannot have, or that a build lacks."""
+
+
+def options_of(name: str, keys: tuple[str, ...], configuration: Mapping[str, JSON]) -> dict[str, Any]:
+    """The members of a configuration that an encoder takes. Raises `InvalidMetadata` for any that are no scalars."""
+    given = {key: configuration[key] for key in keys if configuration.get(key) is not None}
+    if not all(isinstance(v, (bool, int, float, str)) for v in given.values()):
+        raise InvalidMetadata("", f"{name}: {given!r}")
+    return given
+
+
+def image_encoder(
+    name: str, configuration: Mapping[str, JSON], spec: ByteSpec, decode: Callable[[Bytes], Bytes]
+) -> Callable[[Bytes], Bytes]:
+    """An encoder for chunks that are images; ``decode`` is used to check that nothing is lost.
+
+    A chunk's axes of length 1 do not count, as in imagecodecs' own classes (``squeeze`` says which ones do not).
+    The encoder raises `Unsupported` for what the format cannot hold.
+    """
+    if name not in ENCODERS:
+        return _cannot(name)
+    options = options_of(name, ENCODERS[name], configuration)
+    squeeze = configuration.get("squeeze")
+    if name == "webp" and not {"level", "lossless"} & set(options):
+        options["lossless"] = True
+
+    def encode(data: Bytes) -> Bytes:
+        if spec.dtype is None or spec.shape is None:
+            raise Unsupported("codec", f"{name} after a codec that hides the elements")
+        array = np.frombuffer(data, spec.dtype).reshape(spec.shape)
+        try:
+            packed = bytes(getattr(imagecodecs, f"{name}_encode")(_picture(array, squeeze), **options))
+        except ENCODE_FAULTS as error:
+            raise Unsupported("codec", f"{name} cannot hold {array.dtype}{list(array.shape)}: {error}") from error
+        try:
+            back = memoryview(decode(packed)).cast("B")
+        except ByteatlasError as error:
+            raise Unsupported("codec", f"{name} cannot hold {array.dtype}{list(array.shape)}: {error}") from error
+        if back != memoryview(data).cast("B"):
+            raise Unsupported("codec", f"{name} with {options} does not keep these values exactly")
+        return packed
+
+    return encode
+
+
+def _picture(array: NDArray[Any], squeeze: JSON) -> NDArray[Any]:
+    if squeeze is None:
+        return np.ascontiguousarray(np.atleast_2d(np.squeeze(array)))
+    if isinstance(squeeze, list) and len(squeeze) == array.ndim:
+        shape: Shape = tuple(n for n, gone in zip(array.shape, squeeze, strict=True) if not gone)
+        return array.reshape(shape)
+    return array
+
+
+def bytes_encoder(
+    name: str, configuration: Mapping[str, JSON], fixed: Mapping[str, Any], itemsize: int
+) -> Callable[[Bytes], Bytes]:
+    """An encoder for plain bytes; ``fixed``: options that decoding has too."""
+    if name not in COMPRESSORS:
+        return _cannot(name)
+    if name == "snappy":
+        return _snappy
+    options = {**options_of(name, COMPRESSORS[name], configuration), **fixed}
+    if name in ("blosc", "blosc2"):
+        options = {"typesize": itemsize if 0 < itemsize < 256 else 1, "numthreads": 1, **options}
+
+    def encode(data: Bytes) -> Bytes:
+        try:
+            return bytes(getattr(imagecodecs, f"{name}_encode")(bytes(data), **options))
+        except ENCODE_FAULTS as error:
+            raise Unsupported("codec", f"{name}: {error}") from error
+
+    return encode
+
+
+def _snappy(data: Bytes) -> Bytes:
+    # imagecodecs' own function takes other arguments from one version to the next.
+    import pyarrow as pa
+
+    return bytes(pa.compress(bytes(data), codec="snappy", asbytes=True))
+
+
+def _cannot(name: str) -> Callable[[Bytes], Bytes]:
+    def encode(data: Bytes) -> Bytes:
+        raise Unsupported(
+            "codec", f"codec imagecodecs_{name} only decodes: it has no encoder here that keeps all values"
+        )
+
+    return encode
+
+
+def as_serializer(codec: ByteCodec, spec: ArraySpec, context: Context, name: str) -> SerializerStep:
+    """An image codec in the place of an array -> bytes codec, which is what it is in imagecodecs' Zarr v3 classes."""
+    dtype = spec.dtype
+    if dtype.hasobject:
+        raise InvalidMetadata("", f"{name} for the variable-length data type {spec.data_type.name}")
+    nbytes = spec.size * dtype.itemsize
+    step = codec.bind_bytes(ByteSpec(nbytes, nbytes, dtype.itemsize, dtype, spec.shape), context)
+
+    def decode(data: Bytes) -> NDArray[Any]:
+        return np.frombuffer(step.decode(data), dtype).reshape(spec.shape)
+
+    def encode(array: NDArray[Any]) -> Bytes:
+        return step.encode(np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8))
+
+    return SerializerStep(None, encoded_limit(nbytes), decode, encode, dtype.itemsize)

@@ -1,0 +1,162 @@
+"""imagecodecs' codecs under the names of its numcodecs and Zarr v3 classes (``imagecodecs_png`` ...); NCZarr's szip.
+
+The TIFF ones have rows of their own in the table; here is the rest: whole image files as chunks of a sequence, and
+compressors of plain bytes. What they decode to must have exactly the chunk's size. In version 3 image codecs take the
+place of the array -> bytes codec.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import imagecodecs
+import numpy as np
+
+from byteatlas.codecs.core.contract import (
+    ArraySpec,
+    Bytes,
+    ByteSpec,
+    ByteStep,
+    Codec,
+    Context,
+    SerializerStep,
+    encoded_limit,
+)
+from byteatlas.codecs.core.options import integer
+from byteatlas.codecs.core.registry import default_registry
+from byteatlas.codecs.numcodecs.image_encode import as_serializer, bytes_encoder, image_encoder
+from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
+from byteatlas.types import JSON
+
+IMAGES = (
+    "apng", "avif", "bmp", "dds", "exr", "gif", "heif", "htj2k", "jpegls", "jpegsof3", "jpegxr", "jpegxs", "ljpeg",
+    "mozjpeg", "png", "qoi", "rgbe", "spng", "ultrahdr", "webp", "jpeg8",
+)  # fmt: skip
+PLAIN: Mapping[str, tuple[str, ...]] = {
+    "aec": ("bitspersample", "flags", "blocksize", "rsi"),
+    "bitshuffle": ("itemsize", "blocksize"),
+    "blosc": (),
+    "blosc2": (),
+    "brotli": (),
+    "bz2": (),
+    "gzip": (),
+    "lz4": ("header",),
+    "lz4f": (),
+    "lz4h5": (),
+    "lzf": ("header",),
+    "lzfse": (),
+    "lzo": ("header",),
+    "snappy": (),
+    "szip": ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline", "header"),
+    "zlibng": (),
+}
+"""Compressors of bytes, and the members of the configuration that decoding needs."""
+SIZED = frozenset(("aec", "szip", "lzf", "lzo", "lz4", "blosc", "brotli", "snappy", "lz4f", "gzip", "zlibng"))
+"""Those that take the decoded size and stop there."""
+AEC_BLOCK = 64 * 4
+"""More bytes than a block of samples has (CCSDS 121.0-B-3, 3.1.2: 64 samples of at most 32 bits)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coder:
+    """One of imagecodecs' codecs. ``options``: of its decoder; ``configuration``: what its encoder picks from."""
+
+    name: str
+    options: tuple[tuple[str, Any], ...]
+    configuration: Mapping[str, JSON] = field(default_factory=dict)
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        function = getattr(imagecodecs, f"{self.name}_decode", None)
+        if function is None or not getattr(imagecodecs, self.name.upper()).available:
+            raise Unsupported("codec", f"imagecodecs was built without {self.name}")
+        options = dict(self.options)
+        if self.name in SIZED and spec.nbytes is not None:
+            options["out"] = spec.nbytes + (AEC_BLOCK if self.name == "aec" else 0)
+
+        def decode(data: Bytes) -> Bytes:
+            try:
+                found = function(bytes(data), **options)
+            except (RuntimeError, ValueError, TypeError) as error:  # its errors are RuntimeErrors
+                raise CorruptChunk(f"{self.name}: {error}") from error
+            octets = np.ascontiguousarray(np.frombuffer(found, np.uint8) if isinstance(found, bytes) else found)
+            flat = octets.reshape(-1).view(np.uint8)
+            if self.name == "aec" and spec.nbytes is not None and 0 < len(flat) - spec.nbytes < AEC_BLOCK:
+                flat = flat[: spec.nbytes]  # it decodes whole blocks of samples
+            if len(flat) > spec.limit or (spec.nbytes is not None and len(flat) != spec.nbytes):
+                raise CorruptChunk(f"{self.name}: {len(flat)} bytes decoded where there should be {spec.nbytes}")
+            return flat
+
+        if self.name in PLAIN:
+            encode = bytes_encoder(self.name, self.configuration, dict(self.options), spec.itemsize)
+        else:
+            encode = image_encoder(self.name, self.configuration, spec, decode)
+        return ByteStep(None, encoded_limit(spec.limit), decode, encode)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture(Coder):
+    """One of its codecs for whole images."""
+
+    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+        return as_serializer(self, spec, context, self.name)
+
+
+def make(name: str, configuration: Mapping[str, JSON]) -> Codec:
+    """``numcodecs.imagecodecs_X`` and ``imagecodecs_X``."""
+    short = name.rpartition("imagecodecs_")[2]
+    if short in IMAGES:
+        return Picture(short, (), configuration)
+    other = f"numcodecs.imagecodecs_{short}"
+    if other in default_registry():
+        return default_registry()[other](configuration)
+    if short not in PLAIN:
+        raise Unsupported("codec", f"unknown codec {name!r}")
+    given = {key: configuration[key] for key in PLAIN[short] if configuration.get(key) is not None}
+    if not all(isinstance(v, (int, bool)) for v in given.values()):
+        raise InvalidMetadata("", f"{short}: {given!r}")
+    if short in ("lz4", "lzf", "lzo"):
+        given.setdefault("header", True)
+    return Coder(short, tuple(given.items()), configuration)
+
+
+# ------------------------------------------------------------------------------------------------------ NCZarr szip
+
+MOST_PER_SCANLINE = 4096
+BLOCKS_PER_SCANLINE = 128
+RAW, LSB, MSB = 128, 8, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Szip:
+    """HDF5's szip with the parameters that the user chose; the others follow from the chunk (H5Zszip.c)."""
+
+    mask: int
+    pixels: int
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        if spec.dtype is None or not spec.shape or spec.nbytes is None:
+            raise InvalidMetadata("", "szip after a codec that hides the elements")
+        points, scanline = math.prod(spec.shape), spec.shape[-1]
+        if scanline < self.pixels:
+            scanline = min(self.pixels * BLOCKS_PER_SCANLINE, points)
+        elif scanline <= MOST_PER_SCANLINE:
+            scanline = min(self.pixels * BLOCKS_PER_SCANLINE, scanline)
+        else:
+            scanline = self.pixels * BLOCKS_PER_SCANLINE
+        order = MSB if spec.dtype.str[0] == ">" else LSB
+        options = {
+            "options_mask": (self.mask & ~(LSB | MSB)) | order | RAW,
+            "pixels_per_block": self.pixels,
+            "bits_per_pixel": 8 * spec.dtype.itemsize,
+            "pixels_per_scanline": scanline,
+            "header": True,
+        }
+        return Coder("szip", tuple(options.items())).bind_bytes(spec, context)
+
+
+def make_szip(configuration: Mapping[str, JSON]) -> Szip:
+    """``numcodecs.szip`` as netCDF-C writes it."""
+    return Szip(integer(configuration, "mask"), integer(configuration, "pixels-per-block"))

@@ -1,0 +1,75 @@
+"""``numcodecs.pcodec`` (pco), through imagecodecs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import imagecodecs
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.codecs.core.contract import ArraySpec, Bytes, ByteSpec, ByteStep, Context, SerializerStep, encoded_limit
+from byteatlas.codecs.core.options import integer
+from byteatlas.codecs.zarr.zfp import array_as_bytes
+from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.types import JSON
+
+TYPES = ("uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64")
+
+
+def check_count(head: bytes, count: int) -> None:
+    """Refuse a stream that announces more numbers than the chunk has.
+
+    The decoder allocates what the header announces and ends the whole process when that fails. The header of the
+    standalone format: ``pco!``, version, from version 3 on a number type, from version 2 on the count as a power (six
+    bits, less one) and that many bits.
+    """
+    if head[:4] != b"pco!" or len(head) < 5:
+        raise CorruptChunk("pcodec: not a standalone stream")
+    version = head[4]
+    if version < 2:
+        return
+    bits = int.from_bytes(head[6 if version >= 3 else 5 :], "little")
+    announced = bits >> 6 & ((1 << ((bits & 63) + 1)) - 1)
+    if announced > count:
+        raise CorruptChunk(f"pcodec: {announced} numbers announced where the chunk has {count}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pcodec:
+    level: int
+
+    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+        dtype, count = spec.dtype, spec.size
+        if dtype.kind == "c":  # pairs, one after the other
+            dtype, count = np.dtype(f"f{dtype.itemsize // 2}"), 2 * count
+        if dtype.kind in "mM":
+            dtype = np.dtype(np.int64)
+        if dtype.name not in TYPES:
+            raise InvalidMetadata("", f"pcodec for data type {spec.data_type.name}")
+
+        def decode(data: Bytes) -> NDArray[Any]:
+            check_count(bytes(data[:16]), count)
+            try:
+                found = np.asarray(imagecodecs.pcodec_decode(bytes(data), (count,), dtype))
+            except (imagecodecs.PcodecError, ValueError) as error:
+                raise CorruptChunk(f"pcodec: {error}") from error
+            if found.shape != (count,):
+                raise CorruptChunk(f"pcodec: {found.size} elements where the chunk has {count}")
+            return found.view(spec.dtype).reshape(spec.shape)
+
+        def encode(array: NDArray[Any]) -> Bytes:
+            flat = np.ascontiguousarray(array, spec.dtype).reshape(-1).view(dtype)
+            return bytes(imagecodecs.pcodec_encode(flat, self.level))
+
+        return SerializerStep(None, encoded_limit(count * dtype.itemsize), decode, encode)
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        return array_as_bytes(self, spec, context, "pcodec")
+
+
+def make(configuration: Mapping[str, JSON]) -> Pcodec:
+    """``numcodecs.pcodec``; only the level matters, and only when encoding."""
+    return Pcodec(integer(configuration, "level", 8))

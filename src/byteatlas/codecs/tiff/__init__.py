@@ -1,0 +1,1 @@
+"""Codecs for TIFF's compressions, predictors and sample types."""

@@ -1,0 +1,1 @@
+"""Codecs of the Zarr specifications and the Zarr extensions registry."""

@@ -1,0 +1,76 @@
+"""``zstd`` (v3 registry; numcodecs' ``zstd``): any number of frames, with or without their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import imagecodecs
+import numpy as np
+from numcodecs.zstd import Zstd as _Zstd
+
+from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
+from byteatlas.codecs.core.options import flag, integer
+from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.types import JSON
+
+FIRST_GUESS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Zstd:
+    level: int
+    checksum: bool
+
+    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+        limit, nbytes = spec.limit, spec.nbytes
+
+        def decode(data: Bytes) -> Bytes:
+            if nbytes is not None:
+                out = np.empty(nbytes, np.uint8)
+                _into(data, out, nbytes)
+                return out
+            return _grow(data, limit)
+
+        def encode(data: Bytes) -> Bytes:
+            return bytes(_Zstd(self.level, self.checksum).encode(data))
+
+        into = None if nbytes is None else _bound(nbytes)
+        return ByteStep(None, encoded_limit(limit), decode, encode, into)
+
+
+def _bound(nbytes: int) -> Callable[[Bytes, Writable], None]:
+    def into(data: Bytes, out: Writable) -> None:
+        _into(data, out, nbytes)
+
+    return into
+
+
+def _into(data: Bytes, out: Writable, nbytes: int) -> None:
+    try:
+        found = imagecodecs.zstd_decode(data, out=out)
+    except imagecodecs.ZstdError as error:
+        raise CorruptChunk(f"zstd: {error}") from error
+    if len(found) != nbytes:
+        raise CorruptChunk(f"zstd: {len(found)} bytes decoded where there should be {nbytes}")
+
+
+def _grow(data: Bytes, limit: int) -> Bytes:
+    """Decode to a size that is not known: try larger and larger buffers, up to the limit."""
+    size = min(limit, max(FIRST_GUESS, 4 * len(data)))
+    while True:
+        out = np.empty(size, np.uint8)
+        try:
+            return np.frombuffer(imagecodecs.zstd_decode(data, out=out), np.uint8)
+        except imagecodecs.ZstdError as error:
+            if "too small" not in str(error) or size >= limit:
+                raise CorruptChunk(f"zstd: {error}") from error
+        size = min(limit, 4 * size)
+
+
+def make(configuration: Mapping[str, JSON]) -> Zstd:
+    """``zstd`` and ``numcodecs.zstd``."""
+    level = integer(configuration, "level", 0)
+    if not -131072 <= level <= 22:
+        raise InvalidMetadata("", f"zstd level {level}")
+    return Zstd(level, flag(configuration, "checksum", False))

@@ -1,0 +1,229 @@
+"""New files onto a map that exists: what is there already is passed over, what was reprocessed can be replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.combining.chunks.slicing import sliced
+from byteatlas.combining.coordinates.values import read_all
+from byteatlas.combining.inputs import find_variable, flatten
+from byteatlas.combining.model import CombineOptions, Input, ReadArray
+from byteatlas.combining.plan import Prepared, prepare
+from byteatlas.combining.select.ops import select
+from byteatlas.errors import BadRequest, Conflict, NotFound
+from byteatlas.manifest.columns import CONSTANT_BYTES
+from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
+from byteatlas.meta.grid import boundaries
+
+Run: TypeAlias = tuple[int, int]
+"""Positions ``start`` to ``stop`` (excluded) in the map."""
+Line: TypeAlias = NDArray[Any]
+"""Coordinate values, one-dimensional."""
+Bytes: TypeAlias = tuple[str, str | None, int, int] | bytes
+"""A range of a file (URL, stamp, offset, length), or bytes in the map."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Names of the inputs that were added, that were there already, and that replaced older ones."""
+
+    added: tuple[str, ...]
+    skipped: tuple[str, ...]
+    replaced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Addition:
+    """An append, ready to be written. ``prepared`` is None when there is nothing to do."""
+
+    report: Appended
+    prepared: Prepared | None
+
+
+def append(
+    existing: VirtualGroup,
+    groups: Sequence[VirtualGroup],
+    options: CombineOptions,
+    *,
+    read: ReadArray,
+    names: Sequence[str] | None = None,
+    replacing: bool = False,
+) -> Addition:
+    """Add groups to a combined one along a single dimension.
+
+    A group whose coordinate values are all there, with the same references, is passed over. With other references it
+    is a `Conflict`, or takes their place when ``replacing``; where it begins or ends inside of a chunk of the map, that
+    chunk is read in part.
+    """
+    if len(options.concat) != 1:
+        raise BadRequest("appending needs exactly one dimension")
+    (dim,) = options.concat
+    inputs = flatten(groups, names)
+    if dim in options.coords:
+        raise BadRequest("appending takes coordinate values from the files' variables")
+    known = coordinate_of(existing, dim, read)
+    added: list[Input] = []
+    skipped: list[Input] = []
+    replaced: list[tuple[Run, Input]] = []
+    woven: list[Input] = []
+    pieces = [("map", existing)]
+    for item in inputs:
+        runs = where_in(known, item, dim, existing, read)
+        if not runs:
+            (woven if replacing and shares(known, item, dim, existing, read) else added).append(item)
+        elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs):
+            skipped.append(item)
+        elif not replacing:
+            detail = f"{item.name} covers {dim!r} values that the map has from other bytes; replace says to take it"
+            raise Conflict([f"{detail} [duplicate]"])
+        elif len(runs) == 1:
+            replaced.append((runs[0], item))
+        else:
+            woven.append(item)
+    news = [i.name for _, i in replaced] + [i.name for i in woven]
+    report = Appended(tuple(i.name for i in added), tuple(i.name for i in skipped), tuple(news))
+    if not (added or replaced or woven):
+        return Addition(report, None)
+    # Attributes of the map stay: a new file's different history must not take them away.
+    chosen = replace(options, order="coordinate", attributes="first")
+    if replaced:
+        pieces = spliced(existing, replaced, dim, len(known))
+    if woven:  # their values are among others: what comes last counts
+        pieces += [(i.name, i.group) for i in woven]
+        prepared = prepare(
+            [g for _, g in pieces], replace(chosen, duplicates="last"), read=read, names=[n for n, _ in pieces]
+        )
+        if not added or prepared.conflicts:
+            return Addition(report, prepared)
+        pieces = [("map", prepared.result())]
+    pieces += [(i.name, i.group) for i in added]
+    prepared = prepare([g for _, g in pieces], chosen, read=read, names=[n for n, _ in pieces])
+    return Addition(report, prepared)
+
+
+def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> Line:
+    """The map's coordinate values. Raises `BadRequest` when it has none."""
+    item = flatten([group], ["map"])[0]
+    path = find_variable(dim, item)
+    if path is None or item.arrays[path].meta.ndim != 1:
+        raise BadRequest(f"the map has no coordinate variable {dim!r} to append along")
+    return read_all([item.arrays[path]], read)[0]
+
+
+def where_in(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> list[Run]:
+    """The runs of positions in the map that hold this input's coordinate values; none when they are not all there."""
+    values = own_values(item, dim, existing, read)
+    if values is None or not len(values) or not len(known):
+        return []
+    for at in np.flatnonzero(known == values[0]).tolist():
+        if np.array_equal(known[at : at + len(values)], values):
+            return [(at, at + len(values))]
+    order = np.argsort(known, kind="stable")
+    places = order[np.minimum(np.searchsorted(known, values, sorter=order), len(known) - 1)]
+    if not np.array_equal(known[places], values):
+        return []
+    starts = np.flatnonzero(np.append(True, np.diff(places) != 1))
+    stops = np.append(starts[1:], len(places))
+    return [(int(places[a]), int(places[b - 1]) + 1) for a, b in zip(starts, stops, strict=True)]
+
+
+def shares(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
+    """Whether some of an input's coordinate values are in the map."""
+    values = own_values(item, dim, existing, read)
+    return values is not None and bool(np.isin(values, known).any())
+
+
+def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> Line | None:
+    """An input's coordinate values; None when it has none, or they are in other units than those of the map.
+
+    An input in other units is left to the combination to sort out.
+    """
+    path = find_variable(dim, item)
+    if path is None:
+        return None
+    array, old = item.arrays[path], find(existing, path)
+    same = ("units", "scale_factor", "add_offset")
+    if old is not None and any(old.meta.attributes.get(k) != array.meta.attributes.get(k) for k in same):
+        return None
+    return read_all([array], read)[0].reshape(-1)
+
+
+def already_there(existing: VirtualGroup, item: Input, dim: str, run: Run, whole: bool) -> bool:
+    """Whether the map's chunks for these positions are this input's chunks.
+
+    They are when they refer to the same bytes (in parts, perhaps, where the map had to cut chunks), or to nothing but
+    the same file, unchanged since. ``whole``: the run is all of the input.
+    """
+    for path, array in item.arrays.items():
+        names = array.meta.dimension_names
+        if names is None or dim not in names:
+            continue
+        old = find(existing, path)
+        if old is None or (old.meta.dimension_names or ()).count(dim) != 1:
+            return False
+        if in_the_map(old):
+            continue  # rewritten into the map: its values were compared, or follow from those
+        axis = (old.meta.dimension_names or ()).index(dim)
+        borders = boundaries(old.meta.shape[axis], old.meta.grid, axis)
+        first, last = np.searchsorted(borders, run).tolist()
+        if borders[first] != run[0] or borders[last] != run[1]:
+            return False
+        there, here = (bytes_of(m.load()) for m in (sliced(old.manifest, axis, first, last), array.manifest))
+        if not (there == here if whole else there <= here) and not same_files(there, here):
+            return False
+    return True
+
+
+def bytes_of(m: ChunkManifest) -> set[Bytes]:
+    """What a manifest refers to: ranges of files, and the bytes that are in it (but what stands for missing chunks)."""
+    stored = m.source >= 0
+    ranges = zip(m.source[stored].tolist(), m.offset[stored].tolist(), m.length[stored].tolist(), strict=True)
+    found: set[Bytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
+    return (found | set(m.inlined.values())) - {CONSTANT_BYTES}
+
+
+def same_files(there: set[Bytes], here: set[Bytes]) -> bool:
+    """Whether all are ranges of the same files, of which is known that they did not change."""
+    files, own = ({b[:2] if isinstance(b, tuple) else None for b in side} for side in (there, here))
+    return bool(files) and files <= own and all(f is not None and f[1] is not None for f in files)
+
+
+def in_the_map(array: VirtualArray) -> bool:
+    """Whether an array is one chunk that is in the map itself."""
+    one = all(n == 1 for n in array.manifest.grid_shape)
+    return one and bool(array.manifest.rows(np.zeros(1, np.int64)).source[0] == INLINE)
+
+
+def find(group: VirtualGroup, path: str) -> VirtualArray | None:
+    """The array at a path, or None."""
+    try:
+        node = group[path]
+    except NotFound:
+        return None
+    return node if isinstance(node, VirtualArray) else None
+
+
+def spliced(
+    existing: VirtualGroup,
+    replaced: Sequence[tuple[Run, Input]],
+    dim: str,
+    length: int,
+) -> list[tuple[str, VirtualGroup]]:
+    """The map cut around what is replaced, and the new pieces."""
+    pieces: list[tuple[str, VirtualGroup]] = []
+    at = 0
+    for (start, stop), item in sorted(replaced, key=lambda r: r[0]):
+        if start < at:
+            raise Conflict([f"{item.name} and another file replace the same {dim!r} values [duplicate]"])
+        if start > at:
+            pieces.append((f"map {at}:{start}", select(existing, dim, at, start, cut=True)))
+        pieces.append((item.name, item.group))
+        at = stop
+    if at < length:
+        pieces.append((f"map {at}:{length}", select(existing, dim, at, length, cut=True)))
+    return pieces

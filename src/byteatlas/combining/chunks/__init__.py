@@ -1,0 +1,1 @@
+"""Chunk grids and the columns of manifests of combined variables."""

@@ -1,0 +1,1 @@
+"""Which variables of different files are the same, and which differences change what values mean."""

@@ -1,0 +1,226 @@
+"""What is known before variables are looked at: the inputs, the dimensions, the variables that others refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from byteatlas.combining.compare.classify import Chains
+from byteatlas.combining.coordinates.find import Coordinate, coordinate
+from byteatlas.combining.coordinates.order import Arranged, arrange, files_of
+from byteatlas.combining.coordinates.times import TimeUnits
+from byteatlas.combining.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
+from byteatlas.errors import BadRequest
+from byteatlas.manifest.model import VirtualArray
+from byteatlas.meta.model import ArrayMeta
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dimension:
+    """One concatenated dimension.
+
+    Attributes:
+        arranged: runs of inputs along it.
+        lengths: the length of each run.
+        new: no variable of the files has it.
+    """
+
+    name: str
+    coordinate: Coordinate
+    arranged: Arranged
+    lengths: tuple[int, ...]
+    new: bool
+
+    @property
+    def single(self) -> bool:
+        """Each input has a run of its own."""
+        return len(self.lengths) == len(self.arranged.block_of)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Everything that the treatment of one variable may ask.
+
+    Attributes:
+        columns: the arrays of each path in all inputs, where all have the same paths.
+        helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
+            dimensions: a new dimension is not added to them.
+        bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
+        chains: what is known of the encodings of the variable that was looked at last.
+        woven: inputs were cut, because their coordinates interleave or overlap: there may be many of one file.
+    """
+
+    inputs: Sequence[Input]
+    columns: Mapping[str, Sequence[VirtualArray]] | None
+    names: Sequence[str]
+    options: CombineOptions
+    read: ReadArray
+    dims: tuple[Dimension, ...]
+    helpers: frozenset[str]
+    bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
+    woven: bool = False
+    chains: Chains = field(default_factory=Chains)
+
+
+def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> tuple[Context, list[Finding]]:
+    """Coordinate values and the order of inputs along each dimension."""
+    names = [i.name for i in inputs]
+    findings: list[Finding] = []
+    dims = []
+    for name in options.concat:
+        dim, found = dimension(name, inputs, names, options, read)
+        findings += found
+        if dim is not None:
+            dims.append(dim)
+    unsorted = [d.name for d in dims if d.coordinate.values is None]
+    if len(options.concat) > 1 and unsorted and not any(f.level == "conflict" for f in findings):
+        raise BadRequest(f"several dimensions need coordinate values for each; there are none for {unsorted}")
+    columns = columns_of(inputs)
+    bounds = {
+        path: (d.coordinate.own_units, d.coordinate.time)
+        for d in dims
+        if d.coordinate.own_units and d.coordinate.time is not None
+        for path in bounds_of(d.coordinate, inputs)
+    }
+    named = frozenset(helpers(inputs if columns is None else inputs[:1]))
+    return Context(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
+
+
+def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] | None:
+    """The arrays of each path in all inputs; None unless all inputs have the same paths in the same order."""
+    members = [i.arrays for i in inputs]
+    order, n = list(members[0]), len(members)
+    if list(map(len, members)).count(len(order)) != n or list(chain.from_iterable(members)) != order * n:
+        return None
+    arrays = list(chain.from_iterable([m.values() for m in members]))
+    return {path: arrays[k :: len(order)] for k, path in enumerate(order)}
+
+
+def dimension(
+    name: str, inputs: Sequence[Input], names: Sequence[str], options: CombineOptions, read: ReadArray
+) -> tuple[Dimension | None, list[Finding]]:
+    coord, findings = coordinate(name, inputs, options, read)
+    if any(f.level == "conflict" for f in findings):
+        return None, findings
+    if coord.values is not None and coord.lengths:
+        arranged, odd = arrange(name, coord.values, names, options.order)
+        return Dimension(name, coord, arranged, tuple(map(len, arranged.blocks)), False), findings + odd
+    sizes = [size_of(name, item) for item in inputs]
+    new = all(s is None for s in sizes)
+    if coord.values is None:
+        lengths = [1 if s is None else s for s in sizes]
+        arranged = Arranged(tuple(range(len(inputs))), (), "given")
+        return Dimension(name, coord, arranged, tuple(lengths), new), findings
+    if coord.scalar and coord.path == name and any(s not in (None, 1) for s in sizes):
+        return tiles(coord, sizes, names, options)
+    wrong = [
+        i
+        for i, (size, v) in enumerate(zip(sizes, coord.values, strict=True))
+        if len(v) != (1 if size is None else size)
+    ]
+    if wrong:
+        i = wrong[0]
+        detail = f"{len(coord.values[i])} coordinate values from {coord.source}, but {name!r} has length {sizes[i]}"
+        return None, [*findings, Finding("conflict", "length", coord.path, tuple(names[i] for i in wrong), detail)]
+    arranged, odd = arrange(name, coord.values, names, options.order)
+    return Dimension(name, coord, arranged, tuple(map(len, arranged.blocks)), new), findings + odd
+
+
+def tiles(
+    coord: Coordinate, sizes: Sequence[int | None], names: Sequence[str], options: CombineOptions
+) -> tuple[Dimension | None, list[Finding]]:
+    """One value for each file along a dimension that the files have: the place of the file, no coordinate of points.
+
+    The result has no coordinate variable made of it; one that the files have is concatenated as any other variable.
+    """
+    arranged, findings = arrange(coord.dim, coord.values or (), names, options.order)
+    lengths: list[int | None] = [None] * len(arranged.blocks)
+    for i, (block, size) in enumerate(zip(arranged.block_of, sizes, strict=True)):
+        if size is None or lengths[block] not in (None, size):
+            detail = f"{coord.dim!r} has length {size}, but {lengths[block]} in files of the same {coord.source}"
+            return None, [*findings, Finding("conflict", "length", None, (names[i],), detail)]
+        lengths[block] = size
+    known = tuple(n for n in lengths if n is not None)
+    detail = f"one value for each file orders files along {coord.dim!r}; no coordinate is made of it"
+    findings.append(Finding("note", "coordinate", None, (), detail))
+    return Dimension(coord.dim, replace(coord, path=None, attributes=None), arranged, known, False), findings
+
+
+def size_of(dim: str, item: Input) -> int | None:
+    """The length of a dimension in one input: of its coordinate variable, or the first variable that has it."""
+    own = item.arrays.get(dim)
+    for array in (own, *item.arrays.values()) if own is not None else item.arrays.values():
+        dims = array.meta.dimension_names
+        if dims is not None and dim in dims:
+            return array.meta.shape[dims.index(dim)]
+    return None
+
+
+def concat_axes(meta: ArrayMeta, context: Context) -> dict[int, Dimension]:
+    """The axes of an array that are concatenated dimensions."""
+    names = meta.dimension_names
+    if names is None:
+        return {}
+    return {names.index(d.name): d for d in context.dims if d.name in names}
+
+
+def bounds_of(coord: Coordinate, inputs: Sequence[Input]) -> Iterable[str]:
+    """Paths of the bounds variables of a coordinate; they have its units without saying so."""
+    if coord.path is None or coord.path not in inputs[0].arrays:
+        return ()
+    parent = coord.path.rpartition("/")[0]
+    a = inputs[0].arrays[coord.path].meta.attributes
+    named = [v for k in ("bounds", "climatology") if isinstance(v := a.get(k), str)]
+    return [f"{parent}/{n}" if parent else n for n in named]
+
+
+REFERRING = ("coordinates", "bounds", "climatology", "grid_mapping")
+
+
+def helpers(inputs: Sequence[Input]) -> set[str]:
+    """Names of dimensions and of variables that others refer to, in the first input that has each variable."""
+    seen: set[str] = set()
+    found: set[str] = set()
+    previous: object = None
+    for item in inputs:
+        if item.arrays.keys() == previous:
+            continue
+        previous = item.arrays.keys()
+        for path, array in item.arrays.items():
+            if path not in seen:
+                seen.add(path)
+                found |= referred(array)
+    return found
+
+
+def referred(array: VirtualArray) -> set[str]:
+    found = {d for d in array.meta.dimension_names or () if d}
+    for name in REFERRING:
+        text = array.meta.attributes.get(name)
+        if isinstance(text, str):
+            found |= {word.rstrip(":") for word in text.split()}
+    return found
+
+
+def dimension_plan(dim: Dimension, names: Sequence[str]) -> DimensionPlan:
+    """A dimension as the plan shows it."""
+    coord = dim.coordinate
+    if coord.values is None:
+        blocks = tuple(BlockPlan(None, None, n, (name,)) for n, name in zip(dim.lengths, names, strict=True))
+    else:
+        files = files_of(dim.arranged, names)
+        blocks = tuple(
+            BlockPlan(scalar_json(b[0]) if len(b) else None, scalar_json(b[-1]) if len(b) else None, n, tuple(f))
+            for b, n, f in zip(dim.arranged.blocks, dim.lengths, files, strict=True)
+        )
+    time = coord.time
+    return DimensionPlan(
+        dim.name,
+        coord.source,
+        dim.arranged.direction,
+        sum(dim.lengths),
+        blocks,
+        time.text if time else None,
+        time.calendar if time else None,
+    )

@@ -1,0 +1,1 @@
+"""Selecting and masking parts of virtual groups, by index and by coordinate value."""

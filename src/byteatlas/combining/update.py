@@ -1,0 +1,94 @@
+"""Writing a map that grew: of a Parquet map only the part files whose rows changed, and the metadata last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from byteatlas.combining.chunks.slicing import RowSlice
+from byteatlas.errors import InvalidMetadata
+from byteatlas.io.open import open_source
+from byteatlas.io.output import existing_folder
+from byteatlas.manifest.json.write import source_rows
+from byteatlas.manifest.kinds.segments import SegmentedManifest
+from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, VirtualGroup
+from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.parquet.read import LazyParquet
+from byteatlas.manifest.parquet.write import write_parts
+from byteatlas.manifest.references import absolute
+from byteatlas.manifest.tree import node_documents
+from byteatlas.types import JSON
+
+
+def update_parquet(
+    node: VirtualGroup,
+    url: str,
+    *,
+    storage_options: Mapping[str, JSON] | None = None,
+    options: WriteOptions | None = None,
+) -> None:
+    """Write ``node`` over the Parquet map at ``url``, from which some of its manifests read.
+
+    Rows in front of the first changed one stay in their files. New files are written before the metadata that makes
+    them count; a reader of the old metadata finds at least the rows it expects. The size of part files stays.
+    """
+    url = absolute(url).rstrip("/")
+    where = f"{url}/.zmetadata"
+    old = json.loads(bytes(open_source(where, storage_options).read_all()))
+    size = old.get("record_size") if isinstance(old, Mapping) else None
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise InvalidMetadata(where, f"record_size {size!r} is not a number of rows")
+    options = replace(options or WriteOptions(), record_size=size, base=url)
+    folder = existing_folder(url, storage_options)
+    documents, arrays = node_documents(node, separator=".")
+    seen: dict[str, SourceInfo] = {}
+    pinned_arrays = [replace(a, manifest=pinned(a.manifest, url, a.path)) for a in arrays]
+    for array in pinned_arrays:
+        write_parts(array, folder, options, seen, unchanged_rows(array.manifest, url, array.path))
+    whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
+    if options.sources:
+        whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}
+    folder.put(".zmetadata", json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def pinned(manifest: Manifest, url: str, path: str) -> Manifest:
+    """The manifest with everything in memory that it would read from files which are about to be written over.
+
+    Only rows that keep their places may stay on disk: they are read again just before their own file is written.
+    """
+    if isinstance(manifest, ChunkManifest) or (isinstance(manifest, LazyParquet) and manifest.origin == (url, path)):
+        return manifest
+    if isinstance(manifest, SegmentedManifest) and unchanged_rows(manifest, url, path):
+        first, *rest = manifest.segments
+        return SegmentedManifest(manifest.grid_shape, [first, *(m.load() for m in rest)])
+    return manifest.load()
+
+
+def unchanged_rows(manifest: Manifest, url: str, path: str) -> int:
+    """How many rows, from the first on, are those of the map's own files for this array."""
+    match manifest:
+        case LazyParquet():
+            total = 1
+            for n in manifest.grid_shape:
+                total *= n
+            return total if manifest.origin == (url, path) else 0
+        case RowSlice():
+            whole = unchanged_rows(manifest.inner, url, path)
+            total = 1
+            for n in manifest.grid_shape:
+                total *= n
+            return min(whole, total) if manifest.begin == 0 else 0
+        case SegmentedManifest():
+            return unchanged_rows(manifest.segments[0], url, path)
+        case _:
+            return 0
+
+
+def merged_sources(old: JSON, new: list[list[JSON]]) -> list[JSON]:
+    """The old table of sources with the new entries behind it; a source that is in both has the new entry."""
+    table = old.get("byteatlas") if isinstance(old, Mapping) else None
+    rows = table.get("sources") if isinstance(table, Mapping) else None
+    kept = {row[0]: row for row in rows or () if isinstance(row, list) and row}
+    kept.update((row[0], row) for row in new)
+    return list(kept.values())

@@ -1,0 +1,1 @@
+"""One variable of a combination: what becomes of it, and the steps that do it."""

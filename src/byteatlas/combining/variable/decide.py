@@ -1,0 +1,159 @@
+"""What becomes of one variable: concatenated, stacked, kept once, rewritten, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.compare import attributes as attrs
+from byteatlas.combining.compare.classify import Class, classify
+from byteatlas.combining.compare.must_match import same_inline, unequal
+from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
+from byteatlas.combining.context import Context, Dimension, concat_axes
+from byteatlas.combining.coordinates import times
+from byteatlas.combining.model import Finding
+from byteatlas.combining.variable.mosaic import mosaic
+from byteatlas.combining.variable.outcome import Outcome, Ready, Run
+from byteatlas.combining.variable.rewrite import rewritten
+from byteatlas.manifest.model import VirtualArray
+from byteatlas.meta.grid import chunk_counts
+from byteatlas.meta.model import ArrayMeta, RegularGrid
+from byteatlas.types import JSON
+
+META, MANIFEST = attrgetter("meta"), attrgetter("manifest")
+
+
+def treat(path: str, context: Context) -> Outcome:
+    """Decide on one variable. No job: it is in conflict."""
+    have: Sequence[int] = range(len(context.inputs))
+    if context.columns is not None and path in context.columns:
+        arrays = context.columns[path]
+    else:
+        have = [i for i, item in enumerate(context.inputs) if path in item.arrays]
+        arrays = [context.inputs[i].arrays[path] for i in have]
+    for dim in context.dims:
+        if dim.coordinate.path == path and dim.coordinate.values is not None:
+            job = coordinate_job(dim, arrays, context)
+            if job is not None:
+                return job
+    first = arrays[0].meta
+    twice = [d.name for d in context.dims if (first.dimension_names or ()).count(d.name) > 1]
+    if twice:
+        detail = f"dimension {twice[0]!r} is there twice: {first.dimension_names}"
+        return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
+    axes = concat_axes(first, context)
+    classes = classify(list(map(META, arrays)), have, frozenset(axes), context.chains)
+    if path in context.bounds or time_units_differ(classes):
+        return rewritten(path, have, arrays, axes, classes, context)
+    lifted = [d for d in context.dims if d.new and stacks(path, first, context)]
+    if not axes and not lifted:
+        return once(path, have, arrays, classes, context)
+    if len(classes) == 1 and not lifted and len(have) == len(context.inputs):
+        run = plain_run(axes, arrays, classes[0], context)
+        if run is not None:
+            kept, differing = attrs.merged(classes[0].attributes, context.options.attributes)
+            run = replace(run, meta=replace(run.meta, attributes=kept)) if classes[0].documents else run
+            return run, attrs.note_dropped(path, differing, context.options.attributes)
+    return mosaic(path, have, arrays, classes, lifted, context)
+
+
+def stacks(path: str, meta: ArrayMeta, context: Context) -> bool:
+    """Whether a variable gets the new dimensions."""
+    name = path.rpartition("/")[2]
+    if context.options.stack is not None:
+        return path in context.options.stack
+    return name not in context.helpers and not any(d.coordinate.path == path for d in context.dims)
+
+
+def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Context) -> Outcome | None:
+    """The combined coordinate, rewritten into the map; None when it is too large or has other dimensions."""
+    coord, blocks = dim.coordinate, dim.arranged.blocks
+    if coord.values is None or not blocks or (arrays and arrays[0].meta.data_type.numpy.hasobject):
+        return None
+    line: NDArray[Any] = np.concatenate(blocks) if dim.arranged.line is None else dim.arranged.line
+    if line.nbytes > context.options.inline_below:
+        return None
+    whole = coord.documents and len(arrays) == len(context.inputs)
+    documents = coord.documents if whole else tuple(a.meta.attributes for a in arrays)
+    if coord.attributes is not None or not documents:
+        kept, differing = dict(coord.attributes or {}), list[str]()
+    else:
+        kept, differing = attrs.merged(documents, context.options.attributes)
+    if coord.time is not None and (coord.own_units or any(not said_alike(d, documents[0]) for d in documents)):
+        kept |= {"units": coord.time.text, "calendar": coord.time.calendar}
+    if coord.unpacked:
+        kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}
+    array = inline_array(line, (dim.name,), kept)
+    return Ready(array, "inlined"), attrs.note_dropped(coord.path, differing, context.options.attributes)
+
+
+def said_alike(a: Mapping[str, JSON], b: Mapping[str, JSON]) -> bool:
+    """Whether the units of two times have the same spelling (they may be the same in other words)."""
+    return all(a.get(name) == b.get(name) for name in ("units", "calendar"))
+
+
+def time_units_differ(classes: Sequence[Class]) -> bool:
+    """Whether this is a time whose units are not the same everywhere."""
+    if len(classes) == 1:
+        return False
+    units = {(str(c.meta.attributes.get("units")), str(c.meta.attributes.get("calendar"))) for c in classes}
+    return len(units) > 1 and all(times.is_time(c.meta.attributes.get("units")) for c in classes)
+
+
+def once(
+    path: str, have: Sequence[int], arrays: Sequence[VirtualArray], classes: Sequence[Class], context: Context
+) -> Outcome:
+    """A variable without a concatenated dimension: the same in all files that have it, or a conflict."""
+    names = [context.names[i] for i in have]
+    findings: list[Finding] = []
+    if len(classes) > 1:
+        skip = frozenset({"_FillValue"})
+        findings, _ = attrs.check_meaning(path, classes, context.names, skip)
+        types = dict.fromkeys(c.meta.data_type.name for c in classes)
+        kinds = {c.meta.data_type.numpy.kind for c in classes}
+        if len(types) > 1 and not kinds <= set("iuf") and len(kinds) > 1:
+            odd = tuple(context.names[i] for c in classes[1:] for i in c.members)
+            findings.append(Finding("conflict", "dtype", path, odd, f"data types differ: {' / '.join(types)}"))
+        if any(f.level == "conflict" for f in findings):
+            return None, findings
+    if len(arrays) > 1 and not (len(classes) == 1 and same_inline(arrays)):
+        findings += unequal(path, arrays, names, context.options, context.read, alike=len(classes) == 1)
+        if any(f.level == "conflict" for f in findings):
+            return None, findings
+    kept, differing = attrs.merged([d for c in classes for d in c.attributes], context.options.attributes)
+    own = classes[0].meta.attributes
+    kept |= {k: own[k] for k in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES) if k in own}
+    findings += attrs.note_dropped(path, differing, context.options.attributes)
+    array = arrays[0]
+    if len(classes) > 1 or classes[0].documents:
+        array = replace(array, meta=replace(array.meta, attributes=kept))
+    return Ready(array, "once"), findings
+
+
+def plain_run(axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: Class, context: Context) -> Run | None:
+    """The common case: one description, one concatenated axis that is the first, whole chunks all along."""
+    dim = axes.get(0)
+    meta = cls.meta
+    if dim is None or len(axes) != 1 or not dim.single or not isinstance(meta.grid, RegularGrid):
+        return None
+    if dim.arranged.straight or dim.arranged.direction == "given" or dim.coordinate.values is None:
+        ordered: Sequence[VirtualArray] = arrays
+    else:
+        placed: list[VirtualArray | None] = [None] * len(arrays)
+        for array, block in zip(arrays, dim.arranged.block_of, strict=True):
+            placed[block] = array
+        ordered = [a for a in placed if a is not None]
+    chunk = meta.grid.chunk_shape[0]
+    lengths = (meta.shape[0],) * len(ordered) if cls.even else tuple(a.meta.shape[0] for a in ordered)
+    if lengths != dim.lengths or any(n % chunk for n in set(lengths[:-1])):
+        return None
+    manifests = tuple(map(MANIFEST, ordered))
+    total = sum(lengths)
+    merged = replace(meta, shape=(total, *meta.shape[1:]))
+    return Run(merged, chunk_counts(merged.shape, merged.grid), manifests)

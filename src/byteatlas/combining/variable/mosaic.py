@@ -1,0 +1,222 @@
+"""The general case of one variable: any grid of tiles, any mixture of descriptions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from byteatlas.combining.chunks.common_borders import reclassified, refine, spelled_out
+from byteatlas.combining.chunks.layout import Layout, Member, MismatchedChunks, clipped, lay_out
+from byteatlas.combining.chunks.stacking import new_axis
+from byteatlas.combining.compare.classify import Class
+from byteatlas.combining.compare.must_match import unequal
+from byteatlas.combining.context import Context, Dimension, concat_axes
+from byteatlas.combining.model import Finding
+from byteatlas.combining.variable.finish import assemble_job
+from byteatlas.combining.variable.outcome import Outcome
+from byteatlas.combining.variable.reconcile import Question, reconcile, shape_conflicts
+from byteatlas.errors import Unsupported
+from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
+from byteatlas.types import Shape
+
+
+def mosaic(
+    path: str,
+    have: Sequence[int],
+    arrays: Sequence[VirtualArray],
+    classes: Sequence[Class],
+    lifted: Sequence[Dimension],
+    context: Context,
+) -> Outcome:
+    """The general case: any grid of tiles, any mixture of descriptions."""
+    arrays = [a if isinstance(a.manifest, ChunkManifest) else replace(a, manifest=a.manifest.load()) for a in arrays]
+    misfit = shape_conflicts(Question(path, classes, context.names, False, [], context.options))
+    if misfit:
+        return None, misfit
+    raised = raise_classes(path, arrays, classes, have, lifted, context)
+    if isinstance(raised, Finding):
+        return None, [raised]
+    classes, by_input = raised
+    axes = concat_axes(classes[0].meta, context)
+    cells, findings = cells_of(path, by_input, axes, context)
+    findings += length_conflicts(path, by_input, axes, classes, context)
+    if any(f.level == "conflict" for f in findings):
+        return None, findings
+    if len(cells) < len(by_input):  # several files for one place: only those that fill it count
+        winners = set(cells.values())
+        kept = [(c, tuple(i for i in c.members if i in winners)) for c in classes]
+        classes = [Class(c.meta, members, documents=c.documents) for c, members in kept if members]
+    placed = fit(path, classes, by_input, cells, axes, context)
+    if isinstance(placed, Finding):
+        return None, [*findings, placed]
+    fitted, members, layout, cut = placed
+    findings += cut
+    by_input = fitted
+    classes = reclassified(classes, by_input) if cut else classes
+    absent = len(cells) < math.prod(len(d.lengths) for d in axes.values())
+    members = numbered(members, classes)
+    holed = {m.cls for m in members if has_holes(by_input[m.input])}
+    holes = [n in holed for n in range(len(classes))]
+    merged, more = reconcile(Question(path, classes, context.names, absent, holes, context.options))
+    findings += more
+    if merged is None:
+        return None, findings
+    job, last = assemble_job(path, classes, members, by_input, merged, layout, context, bool(lifted))
+    return job, findings + last
+
+
+def numbered(members: Sequence[Member], classes: Sequence[Class]) -> list[Member]:
+    """Members with the numbers of their classes."""
+    class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+    return [m if m.cls == class_of[m.input] else replace(m, cls=class_of[m.input]) for m in members]
+
+
+def fit(
+    path: str,
+    classes: Sequence[Class],
+    by_input: dict[int, VirtualArray],
+    cells: dict[Shape, int],
+    axes: dict[int, Dimension],
+    context: Context,
+) -> tuple[dict[int, VirtualArray], list[Member], Layout, list[Finding]] | Finding:
+    """Lay the members out, cutting chunks where they are cut differently beside each other."""
+    findings: list[Finding] = []
+    first = classes[0].meta
+    order = sorted(axes)
+    spots = [order.index(a) if a in axes else None for a in range(first.ndim)]  # where a cell has an axis's block
+    lengths = [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)]
+    for _ in range(first.ndim + 2):
+        class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+        members = [
+            Member(i, class_of[i], by_input[i].meta.shape, tuple([0 if k is None else cell[k] for k in spots]))
+            for cell, i in sorted(cells.items())
+        ]
+        try:
+            layout = lay_out(classes, members, own_lengths(lengths, members, axes))
+            uneven = [m.input for m in members if clipped(by_input[m.input].meta, m, layout)]
+            if not uneven:
+                return by_input, members, layout, findings
+            by_input = {**by_input, **{i: spelled_out(by_input[i]) for i in uneven}}
+            classes = reclassified(classes, by_input)
+            files = tuple(context.names[i] for i in uneven)
+            detail = "maps with uneven chunks, the last of which is partial"
+            findings.append(Finding("reconciled", "chunks", path, files, detail))
+        except MismatchedChunks as mismatch:
+            a, b = mismatch.members
+            files = tuple(context.names[m.input] for m in (a, b))
+            axis = first.dimension_names[mismatch.axis] if first.dimension_names else mismatch.axis
+            grids = f"{classes[a.cls].meta.grid} / {classes[b.cls].meta.grid}"
+            detail = f"chunks along {axis!r} are cut differently: {grids}"
+            try:
+                by_input = refine(members, by_input, mismatch.axis)
+            except Unsupported as error:
+                return Finding("conflict", "chunks", path, files, f"{detail}; {error.detail}")
+            classes = reclassified(classes, by_input)
+            findings.append(Finding("reconciled", "chunks", path, files, f"{detail}; chunks are read in parts"))
+        except Unsupported as error:
+            return Finding("conflict", "chunks", path, (), error.detail)
+    return Finding("conflict", "chunks", path, (), "chunks cannot be brought to common borders")
+
+
+def raise_classes(
+    path: str,
+    arrays: Sequence[VirtualArray],
+    classes: Sequence[Class],
+    have: Sequence[int],
+    lifted: Sequence[Dimension],
+    context: Context,
+) -> tuple[list[Class], dict[int, VirtualArray]] | Finding:
+    """Add the new dimensions in front."""
+    by_input = dict(zip(have, arrays, strict=True))
+    result = list(classes)
+    for dim in reversed(lifted):
+        raised = []
+        for cls in result:
+            meta = new_axis(cls.meta, dim.name)
+            if meta is None:
+                files = tuple(context.names[i] for i in cls.members)
+                return Finding("conflict", "codecs", path, files, "codecs do not allow another dimension")
+            raised.append(Class(meta, cls.members, documents=cls.documents))
+        result = raised
+        for cls in result:
+            for i in cls.members:
+                m = by_input[i].manifest.load()
+                shape = (1, *by_input[i].meta.shape)
+                by_input[i] = VirtualArray(replace(cls.meta, shape=shape), replace(m, grid_shape=(1, *m.grid_shape)))
+    return result, by_input
+
+
+def cells_of(
+    path: str, by_input: dict[int, VirtualArray], axes: dict[int, Dimension], context: Context
+) -> tuple[dict[Shape, int], list[Finding]]:
+    """Which input fills each place; several only when they are equal or the options say which one wins."""
+    cells: dict[Shape, int] = {}
+    rivals: dict[Shape, list[int]] = {}
+    order = [axes[a].arranged.block_of for a in sorted(axes)]
+    for i in by_input:
+        cell = tuple(b[i] for b in order)
+        if cell in cells:
+            rivals.setdefault(cell, [cells[cell]]).append(i)
+        else:
+            cells[cell] = i
+    findings: list[Finding] = []
+    for cell, inputs in rivals.items():
+        names = [context.names[i] for i in inputs]
+        if context.options.duplicates != "error":
+            cells[cell] = inputs[0 if context.options.duplicates == "first" else -1]
+            detail = f"several files for one place: the {context.options.duplicates} is taken"
+            findings.append(Finding("note", "duplicate", path, tuple(names), detail))
+            continue
+        if unequal(path, [by_input[i] for i in inputs], names, context.options, context.read):
+            detail = f"files have the same coordinate values as {names[0]}, and different data"
+            findings.append(Finding("conflict", "duplicate", path, tuple(names[1:]), detail))
+    return cells, findings
+
+
+def length_conflicts(
+    path: str,
+    by_input: dict[int, VirtualArray],
+    axes: dict[int, Dimension],
+    classes: Sequence[Class],
+    context: Context,
+) -> list[Finding]:
+    """Lengths along concatenated axes must be those of the coordinate, unless the group has a coordinate of its own."""
+    parent = path.rpartition("/")[0]
+    for axis, dim in axes.items():
+        if parent and f"{parent}/{dim.name}" in context.inputs[0].arrays and dim.coordinate.path == dim.name:
+            continue
+        block_of = dim.arranged.block_of
+        odd = [i for i, a in by_input.items() if axis >= a.meta.ndim or a.meta.shape[axis] != dim.lengths[block_of[i]]]
+        if odd:
+            shape = by_input[odd[0]].meta.shape
+            detail = f"length along {dim.name!r} is not that of its coordinate: shape {shape}"
+            return [Finding("conflict", "length", path, tuple(context.names[i] for i in odd), detail)]
+    fixed = [
+        tuple(n for a, n in enumerate(c.meta.shape) if a not in axes)
+        for c in classes
+        if c.meta.ndim == classes[0].meta.ndim
+    ]
+    if len(set(fixed)) > 1:
+        odd = [i for c, f in zip(classes, fixed, strict=False) if f != fixed[0] for i in c.members]
+        shapes = " / ".join(dict.fromkeys(str(c.meta.shape) for c in classes))
+        detail = f"lengths of dimensions that are not concatenated differ: {shapes}"
+        return [Finding("conflict", "shape", path, tuple(context.names[i] for i in odd), detail)]
+    return []
+
+
+def own_lengths(
+    lengths: Sequence[Sequence[int]], members: Sequence[Member], axes: dict[int, Dimension]
+) -> list[Sequence[int]]:
+    """Block lengths along concatenated axes from the members themselves (a group may have its own)."""
+    result: list[Sequence[int]] = list(lengths)
+    for axis in axes:
+        sizes = list(lengths[axis])
+        for m in members:
+            sizes[m.block[axis]] = m.shape[axis]
+        result[axis] = sizes
+    return result
+
+
+def has_holes(array: VirtualArray) -> bool:
+    return bool((array.manifest.load().source == MISSING).any())

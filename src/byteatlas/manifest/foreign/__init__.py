@@ -1,0 +1,1 @@
+"""Reference maps of other projects' forms."""

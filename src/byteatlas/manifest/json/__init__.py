@@ -1,0 +1,1 @@
+"""Kerchunk's JSON reference maps, read as columns and written as columns."""

@@ -1,0 +1,367 @@
+"""From the entries of a JSON map to every array's columns."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import InvalidMetadata
+from byteatlas.manifest.json.generate import Generated, Single, Target
+from byteatlas.manifest.json.intern import distinct_slices, intern_urls
+from byteatlas.manifest.json.numbers import grid_positions, two_numbers
+from byteatlas.manifest.json.small_numbers import FEW, few_pairs, few_positions, slices
+from byteatlas.manifest.json.tokens import Entries, unescape
+from byteatlas.manifest.kinds.sparse import Collector
+from byteatlas.manifest.model import WHOLE
+from byteatlas.manifest.tree import is_document, key_prefix
+from byteatlas.meta.grid import chunk_counts
+from byteatlas.meta.model import ArrayMeta, ChunkKeys
+from byteatlas.types import JSON, Shape
+
+if TYPE_CHECKING:
+    from byteatlas.manifest.json.read import JsonMap
+
+LARGEST = (1 << 63) - 1
+_CHUNK_LIKE = re.compile(r"(c[./])?\d+([./]\d+)*\Z")
+
+
+def decode_text(text: str, where: str) -> bytes:
+    """The bytes of an inline value: text, or base64 after ``base64:``."""
+    try:
+        if text.startswith("base64:"):
+            return base64.b64decode(text[7:].encode(), validate=True)
+        return text.encode()
+    except (binascii.Error, UnicodeError, ValueError) as error:
+        raise InvalidMetadata(where, f"inline data that do not decode ({error})") from error
+
+
+def parse_reference(value: JSON, where: str, target: str | None = None) -> bytes | tuple[str, int, int | None]:
+    """One reference: inline bytes, or (URL, offset, length); length None means the whole file.
+
+    ``target`` is the source that a URL ``null`` stands for.
+    """
+    match value:
+        case [None, *rest] if len(rest) in (0, 2):
+            if target is None:
+                raise InvalidMetadata(where, "a reference without a URL; say which file is meant (target=...)")
+            return parse_reference([target, *rest], where)
+        case str():
+            return decode_text(value, where)
+        case Mapping():
+            return json.dumps(value, separators=(",", ":")).encode()
+        case [str() as url]:
+            return url, 0, None
+        case [str() as url, int() as offset, int() as length] if not isinstance(offset, bool) | isinstance(
+            length, bool
+        ):
+            if offset < 0 or length < 0 or offset + length > LARGEST:
+                raise InvalidMetadata(where, f"impossible byte range {offset}+{length}"[:200])
+            return (url, offset, length) if length else b""
+        case _:
+            raise InvalidMetadata(where, f"not a reference: {str(value)[:120]}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A batch of list entries, their numbers parsed."""
+
+    entries: Entries
+    source: NDArray[np.int32]
+    offset: NDArray[np.uint64]
+    length: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """An array, what its chunk keys begin with, and how that is spelled in the text."""
+
+    path: str
+    prefix: str
+    mark: bytes
+
+
+class ColumnSink:
+    """Collects every array's rows."""
+
+    def __init__(self, of: JsonMap) -> None:
+        self._map = of
+        self.collectors: dict[str, Collector] = {}
+        self._prefixes: dict[str, str] = {}
+        self._scalars: dict[str, str] = {}
+        self._urls: dict[bytes, int] = {}
+        for path in of.hierarchy.arrays:
+            meta = of.meta(path)
+            counts = chunk_counts(meta.shape, meta.grid)
+            self.collectors[path] = Collector(counts, f"{of.where}: {path or '/'}")
+            prefix = key_prefix(path, meta.keys, len(counts))
+            if counts:
+                self._prefixes[prefix] = path
+            else:
+                self._scalars[prefix + meta.keys.suffix] = path
+                if meta.keys.kind == "v2":  # VirtualiZarr wrote scalars under "x/"
+                    self._scalars[prefix[:-1]] = path
+
+    def targets(self) -> list[Target]:
+        """The arrays, as generated keys may name them."""
+        found = []
+        for path, collector in self.collectors.items():
+            keys = self._map.meta(path).keys
+            prefix = key_prefix(path, keys, len(collector.grid_shape))
+            found.append(Target(path, prefix, keys.separator, keys.suffix, collector.grid_shape))
+        return found
+
+    def generated(self, item: Generated | Single) -> None:
+        """Take generated references."""
+        match item:
+            case Single(key, value):
+                self.other(key, value, 0, 0)
+            case Generated():
+                absolute = self._map.options.absolute
+                numbers = [self._map.table.number(absolute(u, self._map.where)) for u in item.urls]
+                source = np.array(numbers, np.int32)[item.url]
+                length = np.full(len(source), WHOLE) if item.length is None else item.length.astype(np.uint64)
+                self.collectors[item.path].add(item.chunk, source, item.offset.astype(np.uint64), length)
+
+    def _owner(self, key: str) -> tuple[str, str] | None:
+        """The array that a chunk key belongs to, and the prefix of its keys."""
+        if key in self._scalars:
+            return self._scalars[key], key
+        cut = len(key)
+        while cut > 0:
+            cut = max(key.rfind("/", 0, cut), key.rfind("c.", 0, cut) + 1 if "c." in key[:cut] else -1)
+            if cut < 0:
+                break
+            if key[: cut + 1] in self._prefixes:
+                return self._prefixes[key[: cut + 1]], key[: cut + 1]
+        return (self._prefixes[""], "") if "" in self._prefixes else None
+
+    def lists(self, entries: Entries) -> None:
+        numbers = intern_urls(entries, self._urls, self._number)
+        pairs = few_pairs(slices(entries.data, entries.tail, entries.tail_end)) if len(entries) <= FEW else None
+        if pairs is None:
+            offset, length, good = two_numbers(entries.view, entries.tail, entries.tail_end)
+        else:
+            (offset, length), good = pairs, np.ones(len(entries), np.bool_)
+        whole = entries.tail_end == entries.tail
+        length[whole] = WHOLE
+        bad = ~good & ~whole
+        end = offset + np.where(whole, np.uint64(0), length)
+        bad |= (offset > LARGEST) | (end > LARGEST)
+        if bad.any():
+            self._complain(entries, int(np.argmax(bad)))
+        rows = _Rows(entries, numbers, offset, length)
+        at = runs = 0
+        while at < len(entries):
+            if runs >= 16 and at < 16 * runs:  # arrays take turns
+                self._grouped(rows, at)
+                return
+            at = self._run(rows, at)
+            runs += 1
+
+    def _number(self, raw: bytes) -> int:
+        return self._map.table.number(self._map.url(unescape(raw, self._map.where)))
+
+    def _complain(self, entries: Entries, i: int) -> None:
+        key = entries.data[entries.key[i] : entries.key_end[i]]
+        text = entries.data[entries.value[i] - 1 : entries.tail_end[i]]
+        raise InvalidMetadata(self._map.where, f"{key[:80]!r}: not a reference: [{text[-120:]!r}]")
+
+    def _run(self, rows: _Rows, at: int) -> int:
+        """Take the entries from ``at`` on that belong to one array; where the next run begins."""
+        found = self._owner_of(rows.entries, at)
+        if found is None:
+            return at + 1  # a key that belongs to no array says nothing
+        stop = at + 1 if self._is_scalar(found) else _matching(rows.entries, at, found.mark)
+        self._place(rows, slice(at, stop), found)
+        return stop
+
+    def _owner_of(self, entries: Entries, i: int) -> _Owner | None:
+        raw = entries.data[entries.key[i] : entries.key_end[i]]
+        key = unescape(raw, self._map.where)
+        owner = self._owner(key)
+        return None if owner is None else _Owner(*owner, _raw_prefix(raw, key, owner[1]))
+
+    def _is_scalar(self, owner: _Owner) -> bool:
+        return not self.collectors[owner.path].grid_shape
+
+    def _grouped(self, rows: _Rows, at: int) -> None:
+        """Take the entries from ``at`` on, sorted by array: by all of the key up to its last slash, to be exact."""
+        entries = rows.entries
+        key, end = entries.key[at:], entries.key_end[at:]
+        slashes = np.flatnonzero(entries.view == ord("/"))
+        last = np.searchsorted(slashes, end) - 1
+        cut = np.maximum(np.where(last >= 0, slashes[last] + 1, 0), key) if len(slashes) else key
+        codes, distinct = distinct_slices(entries.data, key, cut)
+        _, first = np.unique(codes, return_index=True)
+        owners: dict[_Owner, int] = {}
+        group = np.full(len(distinct), -1, np.int64)
+        for code, i in enumerate(first.tolist()):
+            owner = self._owner_of(entries, at + i)
+            if owner is not None:
+                group[code] = owners.setdefault(owner, len(owners))
+        groups = group[codes]
+        order = np.argsort(groups, kind="stable")
+        edges = np.searchsorted(groups[order], np.arange(len(owners) + 1))
+        self._singly(rows, order[: edges[0]] + at)  # folders whose first key belongs to no array; others may
+        for owner, number in owners.items():
+            which = order[edges[number] : edges[number + 1]] + at
+            mine = _begins(entries, which, owner.mark)
+            if not self._is_scalar(owner) and len(mine) and mine.any():
+                self._place(rows, which[mine], owner)
+                which = which[~mine]
+            self._singly(rows, which)  # the few whose keys only share a folder with an array's chunks
+
+    def _singly(self, rows: _Rows, which: NDArray[np.int64]) -> None:
+        for i in which.tolist():
+            owner = self._owner_of(rows.entries, i)
+            if owner is not None:
+                self._place(rows, slice(i, i + 1), owner)
+
+    def _place(self, rows: _Rows, which: slice | NDArray[np.int64], owner: _Owner) -> None:
+        """Take entries of one array, whose keys all begin with the owner's mark."""
+        entries = rows.entries
+        meta, collector = self._map.meta(owner.path), self.collectors[owner.path]
+        if not collector.grid_shape:
+            self._take(collector, np.zeros(1, np.int64), which, rows)
+            return
+        begin, end = entries.key[which] + len(owner.mark), entries.key_end[which]
+        suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
+        shape, separator = collector.grid_shape, meta.keys.separator
+        if len(begin) <= FEW and not suffix:
+            few = few_positions(slices(entries.data, begin, end), shape, separator)
+            if few is not None:
+                self._take(collector, few, which, rows)
+                return
+        flat, good = grid_positions(entries.view, begin, end - len(suffix), shape, ord(separator))
+        if suffix:
+            last = entries.view[end[:, None] + np.arange(-len(suffix), 0)]
+            good &= (last == np.frombuffer(suffix, np.uint8)).all(axis=1)
+        if good.all():
+            self._take(collector, flat, which, rows)
+            return
+        for i in np.flatnonzero(~good).tolist():
+            tail = entries.data[begin[i] : end[i]]
+            check_stray(unescape(tail, self._map.where), meta, owner.prefix, self._map.where)
+        some = np.flatnonzero(good)
+        place = some + which.start if isinstance(which, slice) else which[some]
+        self._take(collector, flat[some], place, rows)
+
+    def _take(
+        self, collector: Collector, flat: NDArray[np.int64], which: slice | NDArray[np.int64], rows: _Rows
+    ) -> None:
+        numbers, offset, sizes = rows.source[which], rows.offset[which], rows.length[which]
+        empty = sizes == 0
+        if not empty.any():
+            collector.add(flat, numbers, offset, sizes)
+            return
+        for chunk in flat[empty].tolist():  # a reference to no bytes is bytes: none
+            collector.add_inline(chunk, b"")
+        rest = ~empty
+        collector.add(flat[rest], numbers[rest], offset[rest], sizes[rest])
+
+    def text(self, key: str, raw: bytes) -> None:
+        if not is_document(key):
+            self.other(key, unescape(raw, self._map.where), 0, 0)
+
+    def other(self, key: str, value: JSON, begin: int, end: int) -> None:
+        if is_document(key) or key == ".zmetadata":
+            return
+        owner = self._owner(key)
+        if owner is None:
+            return
+        path, prefix = owner
+        meta, collector = self._map.meta(path), self.collectors[path]
+        where = f"{self._map.where}: {key}"
+        flat = 0
+        if collector.grid_shape:
+            found = position(key[len(prefix) :], collector.grid_shape, meta.keys)
+            if found is None:
+                check_stray(key[len(prefix) :], meta, prefix, self._map.where)
+                return
+            flat = found
+        match parse_reference(value, where, self._map.options.target):
+            case bytes() as data:
+                collector.add_inline(flat, data)
+            case (url, offset, size):
+                number = self._map.table.number(self._map.url(url))
+                collector.add(
+                    np.array([flat], np.int64),
+                    np.array([number], np.int32),
+                    np.array([offset], np.uint64),
+                    np.array([WHOLE if size is None else size], np.uint64),
+                )
+
+
+def position(tail: str, counts: Shape, keys: ChunkKeys) -> int | None:
+    """The flat index of a chunk from the end of its key; None when it is none of the grid's."""
+    if not tail.endswith(keys.suffix):
+        return None
+    parts = tail.removesuffix(keys.suffix).split(keys.separator)
+    if len(parts) != len(counts):
+        return None
+    flat = 0
+    for part, n in zip(parts, counts, strict=True):
+        if not (part.isascii() and part.isdigit()) or len(part) > 18 or (part[0] == "0" and len(part) > 1):
+            return None
+        if int(part) >= n:
+            return None
+        flat = flat * n + int(part)
+    return flat
+
+
+def check_stray(tail: str, meta: ArrayMeta, prefix: str, where: str) -> None:
+    """Complain of a key that looks like a chunk in another key encoding than the array's own.
+
+    Such a chunk would silently read as fill. Chunks outside of the grid are legal: a shrunk array leaves them behind.
+    """
+    if not _CHUNK_LIKE.match(tail):
+        return
+    parts = tail.removesuffix(meta.keys.suffix).split(meta.keys.separator)
+    if len(parts) == meta.ndim and all(p.isdigit() and (p == "0" or p[0] != "0") for p in parts):
+        return
+    raise InvalidMetadata(where, f"key {prefix + tail!r} does not fit the array's chunk key encoding {meta.keys}")
+
+
+def _raw_prefix(raw: bytes, key: str, prefix: str) -> bytes:
+    """The still escaped form of a key's prefix."""
+    tail = key[len(prefix) :].encode()
+    for spelled in (tail, tail.replace(b"/", b"\\/")):
+        if raw.endswith(spelled):
+            return raw[: len(raw) - len(spelled)]
+    return raw
+
+
+def _begins(entries: Entries, which: NDArray[np.int64], mark: bytes) -> NDArray[np.bool_]:
+    """Which of these entries' keys begin with ``mark``."""
+    keys = entries.key[which]
+    place = np.minimum(keys[:, None] + np.arange(len(mark)), len(entries.view) - 1)
+    same: NDArray[np.bool_] = (entries.view[place] == np.frombuffer(mark, np.uint8)).all(axis=1)
+    return same & (entries.key_end[which] - keys >= len(mark))
+
+
+def _matching(entries: Entries, at: int, mark: bytes) -> int:
+    """The end of the run of entries from ``at`` on whose keys begin with ``mark``."""
+    if not mark:
+        return len(entries)
+    wanted = np.frombuffer(mark, np.uint8)
+    columns = np.arange(len(mark))
+    limit = len(entries.view) - 1
+    stop, step = at + 1, 16
+    while stop < len(entries):
+        keys = entries.key[stop : stop + step]
+        place = np.minimum(keys[:, None] + columns, limit)
+        same = (entries.view[place] == wanted).all(axis=1)
+        same &= entries.key_end[stop : stop + step] - keys >= len(mark)
+        if not same.all():
+            return stop + int(np.argmin(same))
+        stop += len(keys)
+        step = min(step * 4, 1 << 14)
+    return stop

@@ -1,0 +1,239 @@
+"""Kerchunk's JSON reference maps, written as columns: a block of chunks becomes text without an object per chunk.
+
+The text is compact, ``version`` first and ``refs`` second: GDAL recognises a map by exactly these first bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.io.output import Sink
+from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
+from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.tree import Written, key_prefix, node_documents
+from byteatlas.types import JSON
+
+Piece = bytes | NDArray[np.void]
+
+
+def compact(value: JSON) -> str:
+    """JSON text without white space, not escaped to ASCII."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def quoted(text: str) -> bytes:
+    """Text as a JSON string."""
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+def inline_text(data: bytes) -> str:
+    """Inline bytes as a map holds them: text where that is unambiguous, else base64."""
+    if not data.startswith(b"base64:"):
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            pass
+        else:
+            if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
+                return text
+    return "base64:" + base64.b64encode(data).decode()
+
+
+def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: int = 1) -> None:
+    """Write a tree as one JSON text.
+
+    Raises:
+        Unsupported: an array that no metadata version can express.
+    """
+    documents, arrays = node_documents(node)
+    if options.consolidated:
+        documents = consolidate(documents)
+    plain = options
+    head = ""
+    if options.templates and version == 1:
+        from byteatlas.manifest.json.regular import shortened
+
+        arrays, options, templates, gen = shortened(arrays, options)
+        head = (f'"templates":{compact(templates)},' if templates else "") + (f'"gen":{compact(gen)},' if gen else "")
+    sink.write(f'{{"version":1,{head}"refs":{{'.encode() if version == 1 else b"{")
+    rows = (quoted(key) + b":" + quoted(compact(value)) for key, value in documents.items())
+    sink.write(b",".join(rows))
+    seen: dict[str, SourceInfo] = {}
+    for array in arrays:
+        _write_chunks(array, sink, options, seen)
+    sink.write(b"}")
+    if version == 1:
+        if plain.sources and (table := source_rows(seen, plain)):
+            # As text: GDAL's parser of such maps stops at a list outside of a reference.
+            sink.write(b',"byteatlas":' + quoted(compact({"sources": table})))
+        sink.write(b"}")
+
+
+def consolidate(documents: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The documents with one more that holds them all: ``.zmetadata`` for version 2, the root's own for version 3."""
+    found = dict(documents)
+    second = {k: v for k, v in documents.items() if not k.endswith("zarr.json")}
+    if second:
+        found[".zmetadata"] = {"zarr_consolidated_format": 1, "metadata": second}
+    root = documents.get("zarr.json")
+    if root is not None and root.get("node_type") == "group":
+        third = {k.rpartition("/")[0]: v for k, v in documents.items() if k.endswith("/zarr.json")}
+        inside = {"kind": "inline", "must_understand": False, "metadata": third}
+        found["zarr.json"] = {**root, "consolidated_metadata": inside}
+    return found
+
+
+def source_rows(seen: Mapping[str, SourceInfo], options: WriteOptions) -> list[list[JSON]]:
+    """The source table of a map: ``[url, size, stamp]`` for those of which something is known."""
+    return [[options.shown(s.url), s.size, s.stamp] for s in seen.values() if s.size is not None or s.stamp is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Urls:
+    """Quoted URLs of an array's sources: a fixed-width table, or single ones where that would be large."""
+
+    quoted: list[bytes]
+    table: NDArray[np.void] | None
+
+    @staticmethod
+    def of(sources: tuple[SourceInfo, ...], options: WriteOptions) -> _Urls:
+        texts = [quoted(options.shown(s.url)) for s in sources]
+        width = max(map(len, texts), default=1)
+        if width * len(texts) > 16 << 20:
+            return _Urls(texts, None)
+        return _Urls(texts, _column(texts, width))
+
+    def piece(self, which: NDArray[np.int32]) -> Piece:
+        first = int(which[0])
+        if (which == first).all():
+            return self.quoted[first]
+        if self.table is not None:
+            return self.table[which]
+        distinct, place = np.unique(which, return_inverse=True)
+        texts = [self.quoted[i] for i in distinct.tolist()]
+        found: NDArray[np.void] = _column(texts, max(map(len, texts)))[place]
+        return found
+
+
+def _column(texts: list[bytes], width: int) -> NDArray[np.void]:
+    return np.array(texts, dtype=f"S{width}").view(f"V{width}")
+
+
+def _write_chunks(array: Written, sink: Sink, options: WriteOptions, seen: dict[str, SourceInfo]) -> None:
+    counts = array.manifest.grid_shape
+    total = int(np.prod(counts, dtype=object))
+    prefix = quoted(key_prefix(array.path, array.meta.keys, len(counts)))[:-1]
+    urls: _Urls | None = None
+    sources: tuple[SourceInfo, ...] = ()
+    for begin in range(0, total, options.block):
+        chunks = np.arange(begin, min(begin + options.block, total), dtype=np.int64)
+        rows = array.manifest.rows(chunks)
+        if urls is None or len(array.manifest.sources) != len(sources):
+            sources = array.manifest.sources
+            urls = _Urls.of(sources, options)
+            seen.update((s.url, s) for s in sources)
+        plain = (rows.source >= 0) & (rows.length != WHOLE) & (rows.length != 0)
+        if plain.all():
+            _write_block(sink, prefix, array, chunks, urls.piece(rows.source), (rows.offset, rows.length))
+            continue
+        if plain.any():
+            piece = urls.piece(rows.source[plain])
+            _write_block(sink, prefix, array, chunks[plain], piece, (rows.offset[plain], rows.length[plain]))
+        whole = (rows.source >= 0) & (rows.length == WHOLE)
+        if whole.any():
+            _write_block(sink, prefix, array, chunks[whole], urls.piece(rows.source[whole]), None)
+        for chunk in chunks[(rows.source == INLINE) | ((rows.source >= 0) & (rows.length == 0))].tolist():
+            data = array.manifest.inline(chunk) if rows.source[chunk - begin] == INLINE else b""
+            key = prefix + _tail(chunk, counts, array.meta.keys.separator) + _suffix(array) + b'":'
+            sink.write(b"," + key + quoted(inline_text(data)))
+
+
+def _suffix(array: Written) -> bytes:
+    return quoted(array.meta.keys.suffix)[1:-1]
+
+
+def _tail(chunk: int, counts: tuple[int, ...], separator: str) -> bytes:
+    if not counts:
+        return b""
+    return separator.join(str(int(i)) for i in np.unravel_index(chunk, counts)).encode()
+
+
+def _write_block(
+    sink: Sink,
+    prefix: bytes,
+    array: Written,
+    chunks: NDArray[np.int64],
+    url: Piece,
+    numbers: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None,
+) -> None:
+    """One block of ``"key":["url",offset,length]`` entries, each after a comma."""
+    counts = array.manifest.grid_shape
+    pieces: list[Piece] = [b"," + prefix]
+    separator = array.meta.keys.separator.encode()
+    for axis, index in enumerate(np.unravel_index(chunks, counts) if counts else ()):
+        pieces += [separator] * (axis > 0)
+        pieces.append(decimal(index.astype(np.uint64)))
+    pieces += [_suffix(array) + b'":[', url]
+    for column in numbers or ():
+        pieces += [b",", decimal(column)]
+    pieces.append(b"]")
+    sink.write(joined(pieces, len(chunks)))
+
+
+def joined(pieces: list[Piece], rows: int) -> bytes:
+    """Rows of text: constant pieces and fixed-width columns side by side, all NUL padding taken out."""
+    widths = [len(p) if isinstance(p, bytes) else p.dtype.itemsize for p in pieces]
+    total = sum(widths)
+    template = b"".join(p if isinstance(p, bytes) else bytes(w) for p, w in zip(pieces, widths, strict=True))
+    block = np.frombuffer(template, f"V{total}").repeat(rows)
+    at = 0
+    for piece, width in zip(pieces, widths, strict=True):
+        if not isinstance(piece, bytes):
+            place = np.dtype({"names": ["x"], "formats": [piece.dtype], "offsets": [at], "itemsize": total})
+            block.view(place)["x"] = piece
+        at += width
+    return block.tobytes().translate(None, b"\0")
+
+
+def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Four digits as one 32-bit word: 10000 words without leading zeros, then 10000 with them.
+
+    In the first table zero is nothing at all (higher digits stand before), in the second ``0``.
+    """
+    full = [b"%04d" % i for i in range(10000)]
+    bare = [(b"%d" % i).rjust(4, b"\0") for i in range(10000)]
+    inner = np.frombuffer(b"".join([b"\0\0\0\0", *bare[1:], *full]), np.uint32)
+    last = np.frombuffer(b"".join([*bare, *full]), np.uint32)
+    return inner, last
+
+
+_INNER, _LAST = _tables()
+
+
+def decimal(values: NDArray[np.uint64]) -> Piece:
+    """A column of numbers as decimal text, four digits at a time; unused places are NUL.
+
+    >>> decimal(np.array([7, 10000], np.uint64)).tobytes().translate(None, bytes(1))
+    b'710000'
+    """
+    most = int(values.max())
+    if most == int(values.min()):
+        return b"%d" % most
+    groups = -(-len(str(most)) // 4)
+    out = np.empty((len(values), groups), np.uint32)
+    ten = np.uint64(10000)
+    rest = values
+    for place in range(groups - 1, 0, -1):
+        high = rest // ten
+        low = (rest - high * ten).astype(np.int32)
+        low[high > 0] += 10000
+        out[:, place] = (_LAST if place == groups - 1 else _INNER)[low]
+        rest = high
+    out[:, 0] = (_LAST if groups == 1 else _INNER)[rest.astype(np.int32)]
+    return out.reshape(-1).view(f"V{4 * groups}")

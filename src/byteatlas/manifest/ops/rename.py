@@ -1,0 +1,59 @@
+"""Sources that moved: the same map, other URLs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from byteatlas.errors import BadRequest
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
+from byteatlas.manifest.ops.common import Renamed, map_arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """How URLs change: prefixes first (the longest that fits), then the regular expression.
+
+    Attributes:
+        prefixes: old prefix -> new prefix.
+        pattern, replacement: a regular expression, searched for in each URL, and what takes its place.
+    """
+
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    pattern: str | None = None
+    replacement: str = ""
+
+    def function(self) -> Callable[[str], str]:
+        """URL -> URL.
+
+        Raises:
+            BadRequest: the regular expression is none.
+        """
+        try:
+            compiled = None if self.pattern is None else re.compile(self.pattern)
+            if compiled is not None:
+                compiled.sub(self.replacement, "")
+        except (re.error, IndexError) as error:
+            raise BadRequest(f"regular expression {self.pattern!r}: {error}") from error
+
+        def change(url: str) -> str:
+            best = max((p for p in self.prefixes if url.startswith(p)), key=len, default=None)
+            if best is not None:
+                url = self.prefixes[best] + url[len(best) :]
+            return url if compiled is None else compiled.sub(self.replacement, url)
+
+        return change
+
+
+def rename_sources(node: VirtualNode, how: Rename | Callable[[str], str]) -> VirtualNode:
+    """The tree with every source's URL changed; size and stamp stay (the files are the same)."""
+    change = how.function() if isinstance(how, Rename) else how
+
+    def info(source: SourceInfo) -> SourceInfo:
+        return replace(source, url=change(source.url))
+
+    def array(path: str, old: VirtualArray) -> VirtualArray:
+        return VirtualArray(old.meta, Renamed(old.manifest, info))
+
+    return map_arrays(node, array)

@@ -1,0 +1,1 @@
+"""Kerchunk's Parquet reference maps."""

@@ -1,0 +1,297 @@
+"""Kerchunk's Parquet reference maps, read lazily: opening reads ``.zmetadata``, a chunk reads one part file.
+
+A part file that is absent, cut short or damaged is an error. (fsspec takes its chunks for missing, so that they read
+as fill values.)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import BadRequest, FetchFailed, InvalidMetadata, NotFound
+from byteatlas.io.source import Source
+from byteatlas.manifest.json.read import document, source_infos
+from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
+from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode
+from byteatlas.manifest.options import ReadOptions
+from byteatlas.manifest.tree import Hierarchy, is_document
+from byteatlas.meta.grid import chunk_counts
+from byteatlas.meta.model import ArrayMeta
+from byteatlas.types import JSON, Shape
+
+OpenPart = Callable[[str], Source]
+"""Gives the source of a file of the map by its name inside the map's folder."""
+
+
+def read_parquet(open_part: OpenPart, where: str, options: ReadOptions) -> VirtualNode:
+    """A Parquet reference map as a tree of virtual arrays.
+
+    Raises:
+        InvalidMetadata: ``.zmetadata`` is not what it should be.
+        FetchFailed: it is not there.
+    """
+    return ParquetMap(open_part, where, options).tree()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    rows: Rows
+    inlined: Mapping[int, bytes]
+
+
+class ParquetMap:
+    """One Parquet map: its metadata, and the part files read last."""
+
+    def __init__(self, open_part: OpenPart, where: str, options: ReadOptions) -> None:
+        self.where, self.options = where, options
+        self._open = open_part
+        self._lock = threading.RLock()
+        self._parts: OrderedDict[str, _Part] = OrderedDict()
+        whole = self._metadata(bytes(open_part(".zmetadata").read_all()))
+        self.table = SourceTable(source_infos(whole.get("byteatlas"), where, options))
+        documents = {
+            key: document(value, f"{where}: {key}") for key, value in whole["metadata"].items() if is_document(key)
+        }
+        if not documents:
+            raise InvalidMetadata(where, "no Zarr metadata in the map")
+        self.record_size: int = whole["record_size"]
+        self.hierarchy = Hierarchy(documents, where)
+
+    def _metadata(self, text: bytes) -> Mapping[str, JSON]:
+        where = f"{self.where}: .zmetadata"
+        try:
+            whole = json.loads(text)
+        except RecursionError as error:
+            raise InvalidMetadata(where, "nested too deeply") from error
+        except ValueError as error:
+            raise InvalidMetadata(where, f"not JSON ({error})") from error
+        if not isinstance(whole, Mapping) or not isinstance(whole.get("metadata"), Mapping):
+            raise InvalidMetadata(where, "no member 'metadata'")
+        size = whole.get("record_size")
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < 1 << 31:
+            raise InvalidMetadata(where, f"record_size {size!r} is not a number of rows")
+        return whole
+
+    def tree(self) -> VirtualNode:
+        """The tree of virtual arrays, none of whose chunks was looked at yet."""
+        return self.hierarchy.build(lambda path, meta: LazyParquet(self, path, meta))
+
+    def part(self, path: str, number: int, expected: int) -> _Part:
+        """The rows of one part file, which must have at least ``expected``."""
+        name = f"{path}/refs.{number}.parq" if path else f"refs.{number}.parq"
+        with self._lock:
+            found = self._parts.get(name)
+            if found is None:
+                found = self._parts[name] = self._read(name, expected)
+                while len(self._parts) > self.options.parts:
+                    self._parts.popitem(last=False)
+            else:
+                self._parts.move_to_end(name)
+        if len(found.rows.source) < expected:
+            raise InvalidMetadata(f"{self.where}/{name}", f"{len(found.rows.source)} rows where {expected} are needed")
+        return found
+
+    def _read(self, name: str, expected: int) -> _Part:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        where = f"{self.where}/{name}"
+        try:
+            data = self._open(name).read_all()
+        except FetchFailed as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            if self.options.absent_parts == "missing":
+                nothing = np.zeros(expected, np.uint64)
+                return _Part(Rows(np.full(expected, MISSING, np.int32), nothing, nothing), {})
+            why = "no such part file: lost, or left out by fsspec's writer because all of its chunks are missing"
+            raise FetchFailed(where, f"{why} (absent_parts='missing' reads it so)") from error
+        try:
+            file = pq.ParquetFile(pa.py_buffer(data), read_dictionary=["path"])
+            if file.metadata.num_rows > max(4 * self.record_size, 1 << 20):
+                raise InvalidMetadata(where, f"{file.metadata.num_rows} rows, record_size is {self.record_size}")
+            missing = {"path", "offset", "size", "raw"} - set(file.schema_arrow.names)
+            if missing:
+                raise InvalidMetadata(where, f"no column {', '.join(sorted(missing))}")
+            table = file.read(columns=["path", "offset", "size", "raw"], use_threads=False).combine_chunks()
+            columns = {n: _single(table.column(n)) for n in table.column_names}
+            return self._rows(columns, where)
+        except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
+            if isinstance(error, (InvalidMetadata, FetchFailed)):
+                raise
+            raise InvalidMetadata(where, f"not a readable Parquet file ({error})"[:300]) from error
+
+    def _rows(self, columns: Mapping[str, Any], where: str) -> _Part:
+        n = len(columns["path"])
+        numbers = self._numbers(columns["path"], where)
+        offset, length = _integers(columns["offset"], where), _integers(columns["size"], where)
+        if n and (int(offset.min()) < 0 or int(length.min()) < 0 or bool(((offset + length) < 0).any())):
+            raise InvalidMetadata(where, "a negative or impossible byte range")
+        starts, sizes = offset.astype(np.uint64), length.astype(np.uint64)
+        remote = numbers >= 0
+        sizes[remote & (offset == 0) & (length == 0)] = WHOLE
+        inlined = _inline(columns["raw"], where)
+        if inlined:
+            places = np.fromiter(inlined, np.int64, len(inlined))
+            numbers[places] = INLINE
+        empty = (numbers >= 0) & (sizes == 0)
+        for place in np.flatnonzero(empty).tolist():  # a reference to no bytes is bytes: none
+            numbers[place] = INLINE
+            inlined[place] = b""
+        gone = numbers < 0
+        starts[gone], sizes[gone] = 0, 0
+        return _Part(Rows(numbers, starts, sizes), inlined)
+
+    def _numbers(self, column: Any, where: str) -> NDArray[np.int32]:
+        import pyarrow as pa
+
+        n = len(column)
+        out = np.full(n, MISSING, np.int32)
+        if pa.types.is_null(column.type) or not n:
+            return out
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        values = column.dictionary.to_pylist()
+        known = np.array([self._number(v, where) for v in values] or [MISSING], np.int32)
+        codes = _integers(column.indices, where, nulls=0)
+        valid = _valid(column.indices)
+        return np.where(valid, known[codes], np.int32(MISSING))
+
+    def _number(self, value: object, where: str) -> int:
+        if value is None:
+            return MISSING
+        if isinstance(value, bytes):
+            value = value.decode()
+        if not isinstance(value, str) or not value:
+            raise InvalidMetadata(where, f"not a path: {value!r}")
+        return self.table.number(self.options.absolute(value, self.where))
+
+
+def _single(column: Any) -> Any:
+    import pyarrow as pa
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.nulls(0, column.type) if not column.num_chunks else pa.concat_arrays(column.unify_dictionaries().chunks)
+
+
+def _valid(column: Any) -> NDArray[np.bool_]:
+    n = len(column)
+    if not column.null_count or column.buffers()[0] is None:
+        return np.ones(n, np.bool_)
+    bits = np.unpackbits(np.frombuffer(column.buffers()[0], np.uint8), bitorder="little")
+    return bits[column.offset : column.offset + n].astype(np.bool_)
+
+
+def _integers(column: Any, where: str, nulls: int = 0) -> NDArray[np.int64]:
+    """A column as 64-bit numbers (straight from its buffer: `to_numpy` would import pandas)."""
+    import pyarrow as pa
+
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise InvalidMetadata(where, f"a column of type {column.type} where numbers are expected")
+    if not len(column):
+        return np.zeros(0, np.int64)
+    if pa.types.is_floating(column.type):
+        column = column.cast(pa.int64())  # raises ArrowInvalid for fractions; takes an import of 30 ms
+    own = np.dtype(str(column.type))
+    values = np.frombuffer(column.buffers()[1], own, len(column) + column.offset)[column.offset :]
+    if column.null_count:
+        values = np.where(_valid(column), values, own.type(nulls))
+    if own == np.uint64 and bool((values > np.uint64(2**63 - 1)).any()):
+        raise InvalidMetadata(where, f"{values.max()} is too large for a place in a file")
+    return values.astype(np.int64, copy=False)
+
+
+def _inline(column: Any, where: str) -> dict[int, bytes]:
+    import pyarrow as pa
+
+    if pa.types.is_null(column.type) or column.null_count == len(column):
+        return {}
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not (text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        raise InvalidMetadata(where, f"column raw has type {kind}")
+    found: dict[int, bytes] = {}
+    for place in np.flatnonzero(_valid(column)).tolist():
+        value = column[place].as_py()
+        found[place] = value.encode() if isinstance(value, str) else bytes(value)
+    return found
+
+
+class LazyParquet:
+    """The manifest of one array of a Parquet map."""
+
+    __slots__ = ("_counts", "_map", "_path", "_total")
+
+    def __init__(self, of: ParquetMap, path: str, meta: ArrayMeta) -> None:
+        self._map, self._path = of, path
+        self._counts = chunk_counts(meta.shape, meta.grid)
+        self._total = math.prod(self._counts)
+
+    @property
+    def grid_shape(self) -> Shape:
+        return self._counts
+
+    @property
+    def origin(self) -> tuple[str, str]:
+        """The map's URL and the array's path in it."""
+        return self._map.where, self._path
+
+    @property
+    def sources(self) -> tuple[SourceInfo, ...]:
+        """The sources met so far: ask for rows first."""
+        return self._map.table.infos
+
+    def _part(self, number: int) -> _Part:
+        size = self._map.record_size
+        return self._map.part(self._path, number, min(size, self._total - number * size))
+
+    def rows(self, chunks: NDArray[np.int64]) -> Rows:
+        numbers = chunks // self._map.record_size
+        n = len(chunks)
+        if n and (int(chunks.min()) < 0 or int(chunks.max()) >= self._total):
+            raise NotFound(f"a chunk outside of the grid {self._counts}")
+        if n and (numbers == numbers[0]).all():
+            part, places = self._part(int(numbers[0])).rows, chunks - numbers[0] * self._map.record_size
+            return Rows(part.source[places], part.offset[places], part.length[places])
+        source, offset, length = np.empty(n, np.int32), np.empty(n, np.uint64), np.empty(n, np.uint64)
+        for number in np.unique(numbers).tolist():
+            mine = np.flatnonzero(numbers == number)
+            part, places = self._part(number).rows, chunks[mine] - number * self._map.record_size
+            source[mine], offset[mine], length[mine] = part.source[places], part.offset[places], part.length[places]
+        return Rows(source, offset, length)
+
+    def inline(self, chunk: int) -> bytes:
+        number, place = divmod(chunk, self._map.record_size)
+        found = self._part(number).inlined.get(place)
+        if found is None:
+            raise NotFound(f"chunk {chunk} of {self._path!r} is not inline")
+        return found
+
+    def load(self) -> ChunkManifest:
+        if self._total > DENSE_LIMIT:
+            raise BadRequest(f"a grid of {self._total} chunks is too large to be held in memory")
+        size = self._map.record_size
+        source, offset = np.empty(self._total, np.int32), np.empty(self._total, np.uint64)
+        length = np.empty(self._total, np.uint64)
+        inlined: dict[int, bytes] = {}
+        for number, begin in enumerate(range(0, self._total, size)):
+            part, n = self._part(number), min(size, self._total - begin)
+            source[begin : begin + n] = part.rows.source[:n]
+            offset[begin : begin + n] = part.rows.offset[:n]
+            length[begin : begin + n] = part.rows.length[:n]
+            inlined.update((begin + i, data) for i, data in part.inlined.items() if i < n)
+        return ChunkManifest(self._counts, self.sources, source, offset, length, None, inlined)
