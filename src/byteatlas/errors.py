@@ -1,9 +1,13 @@
 """What can go wrong, and whose fault it is.
 
 One root, :class:`ByteatlasError`. Each leaf answers "who has to act": the owner of the file (`CorruptFile`,
-`CorruptChunk`, `InvalidMetadata`), we (`Unsupported`), the caller (`NotFound`, `BadRequest`, `Conflict`,
+`CorruptChunk`, `InvalidMetadata`, `Absent`), we (`Unsupported`), the caller (`NotFound`, `BadRequest`, `Conflict`,
 `MissingExtra`), the network (`FetchFailed`), whoever replaced a file after it was indexed (`SourceChanged`), or the
 policy in force (`Forbidden`). Facts are fields; the message is one line made of them.
+
+The leaves under :class:`FileFault` say something of a file that is the same however often it is read. Parsers may catch
+these and go on with the rest of the file. All others (the network above all) say nothing of the file: code that takes
+one of them for a property of the file makes a wrong result out of a failure.
 """
 
 from __future__ import annotations
@@ -28,7 +32,14 @@ def _restored(kind: type[ByteatlasError], args: tuple[Any, ...], fields: dict[st
     return error
 
 
-class CorruptFile(ByteatlasError):
+class FileFault(ByteatlasError):
+    """The fault lies in a file, or in what a file leads to: trying again gives the same.
+
+    A scan reports such a fault at the dataset that it concerns, and goes on.
+    """
+
+
+class CorruptFile(FileFault):
     """An archive file breaks its own format's rules."""
 
     def __init__(self, offset: int, why: str, url: str | None = None) -> None:
@@ -40,7 +51,7 @@ class CorruptFile(ByteatlasError):
         return CorruptFile(self.offset, self.why, self.url or url)
 
 
-class InvalidMetadata(ByteatlasError):
+class InvalidMetadata(FileFault):
     """A Zarr metadata document or a reference map is not what its specification says."""
 
     def __init__(self, where: str, why: str) -> None:
@@ -48,7 +59,7 @@ class InvalidMetadata(ByteatlasError):
         self.where, self.why = where, why
 
 
-class CorruptChunk(ByteatlasError):
+class CorruptChunk(FileFault):
     """The bytes of one chunk do not decode: bad checksum, bad stream, wrong decoded size."""
 
     def __init__(
@@ -68,7 +79,7 @@ class CorruptChunk(ByteatlasError):
         self.why, self.array, self.chunk, self.url, self.range = why, array, chunk, url, range
 
 
-class Unsupported(ByteatlasError):
+class Unsupported(FileFault):
     """Legal input that byteatlas does not (yet) handle. ``reason`` is a stable code (`byteatlas.scanning.reasons`)."""
 
     def __init__(self, reason: str, detail: str, path: str | None = None) -> None:
@@ -135,8 +146,16 @@ class SourceChanged(ByteatlasError):
         self.url, self.what, self.recorded, self.found = url, what, recorded, found
 
 
-class Forbidden(ByteatlasError, PermissionError):
-    """The policy in force does not allow this access."""
+class Absent(FileFault):
+    """A file that another file names is not there."""
+
+    def __init__(self, url: str, why: str = "there is no such file") -> None:
+        super().__init__(f"{url}: {why}")
+        self.url, self.why = url, why
+
+
+class Forbidden(FileFault, PermissionError):
+    """The policy in force, or the storage itself, does not allow this access."""
 
     def __init__(self, url: str, why: str) -> None:
         super().__init__(f"{url}: {why}")

@@ -59,6 +59,7 @@ STATUS: tuple[tuple[type[errors.ByteatlasError], int], ...] = (
     (errors.NotFound, 4),
     (errors.FetchFailed, 4),
     (errors.Forbidden, 4),
+    (errors.Absent, 4),
     (errors.Conflict, 5),
 )
 """Exit status by error. 1 is kept for checks that ran and found something wrong."""

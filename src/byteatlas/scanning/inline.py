@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from byteatlas.manifest.model import INLINE, ChunkManifest, ReportItem, VirtualArray, VirtualGroup
+from byteatlas.errors import FileFault
+from byteatlas.manifest.model import INLINE, ChunkManifest, ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Ask, Elsewhere, Parse
+from byteatlas.scanning.parsers import settle
 from byteatlas.types import ByteRange
 
 
-def inline_small(group: VirtualGroup, limit: int, url: str, size: int | None = None) -> Parse[VirtualGroup]:
+def inline_small(group: VirtualGroup, limit: int, source: SourceInfo) -> Parse[VirtualGroup]:
     """The group with the chunks of all arrays of at most ``limit`` stored bytes copied into their manifests.
 
-    ``url`` is the scanned file's own: ranges of other files are asked for by name. Arrays with chunks beyond ``size``
-    are left as they are: reading those must fail, not the scan.
+    ``source`` is the scanned file: ranges of other files are asked for by name. Arrays with chunks that are not there
+    stay as they are: reading those must fail, not the scan.
     """
     small: dict[int, ChunkManifest] = {}
     asks: list[Ask] = []
@@ -25,21 +27,22 @@ def inline_small(group: VirtualGroup, limit: int, url: str, size: int | None = N
             continue
         manifest = node.manifest.load()
         stored = manifest.source >= 0
-        if not stored.any() or int(manifest.length[stored].sum()) > limit:
-            continue
-        if size is None or bool((manifest.offset[stored] + manifest.length[stored] <= np.uint64(size)).all()):
+        if stored.any() and int(manifest.length[stored].sum()) <= limit:
             small[id(node.manifest)] = manifest
-            asks += _asks(manifest, url)
+            asks += _asks(manifest, source.url)
     if not small:
         return group
-    answers = iter((yield asks))
+    answers = iter((yield from settle(asks)))
     done: dict[int, ChunkManifest] = {}
     for key, manifest in small.items():
-        source, inlined = manifest.source.copy(), dict(manifest.inlined)
-        for row in np.flatnonzero(manifest.source >= 0).tolist():
-            inlined[row] = bytes(next(answers))
-            source[row] = INLINE
-        done[key] = replace(manifest, sources=(), source=source, inlined=inlined)
+        rows = np.flatnonzero(manifest.source >= 0).tolist()
+        found = {row: next(answers) for row in rows}
+        if any(isinstance(data, FileFault) for data in found.values()):
+            continue
+        column = manifest.source.copy()
+        column[rows] = INLINE
+        inlined = {**manifest.inlined, **{row: bytes(data) for row, data in found.items()}}
+        done[key] = replace(manifest, sources=(), source=column, inlined=inlined)
     return _replaced(group, done, "", {item.path: item for item in group.report})
 
 
