@@ -7,40 +7,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import ByteatlasError, CorruptFile
+from byteatlas.errors import Absent
+from byteatlas.io.memory import MemorySource
 from byteatlas.manifest.model import MISSING, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
 from byteatlas.scanning.contract import Ask, Scanner, ScanOptions
-from byteatlas.types import ByteRange
+from byteatlas.scanning.duties import complete
+from byteatlas.scanning.feed import Feed
 
 
 def scan_bytes(
     scanner: Scanner, data: bytes, options: ScanOptions | None = None, batches: list[list[Ask]] | None = None
 ) -> VirtualGroup:
     """What the scanner makes of a file's bytes; ``batches`` collects what it asked for, step by step."""
-    parser = scanner.scan(SourceInfo("memory://file", len(data)), options or ScanOptions())
+    parser = complete(scanner, SourceInfo("memory://file", len(data)), options or ScanOptions())
+    feed = Feed(MemorySource(data, "memory://file"), _nothing_else)
     try:
         asks = next(parser)
         while True:
             if batches is not None:
                 batches.append(list(asks))
-            try:
-                answers = [_answer(ask, data) for ask in asks]
-            except ByteatlasError as error:
-                asks = parser.throw(error)
-                continue
-            asks = parser.send(answers)
+            asks = parser.send(feed.answer(asks))
     except StopIteration as stop:
         group: VirtualGroup = stop.value
         return group
 
 
-def _answer(ask: Ask, data: bytes) -> Any:
-    if not isinstance(ask, ByteRange):
-        return None
-    if ask.offset < 0 or ask.length < 0 or ask.end > len(data):
-        raise CorruptFile(ask.offset, "outside of the file")
-    return data[ask.offset : ask.end]
+def _nothing_else(url: str) -> Any:
+    raise Absent(url)
 
 
 def read_plain(array: VirtualArray, data: bytes) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from byteatlas.scanning.reasons import Reason
 from byteatlas_scanners.hdf5.chunks.index import read_chunks
 from byteatlas_scanners.hdf5.chunks.table import Space, Table
 from byteatlas_scanners.hdf5.filters import message as filters
+from byteatlas_scanners.hdf5.filters.registry import codecs
 from byteatlas_scanners.hdf5.format import dataspace, datatype, layout
 from byteatlas_scanners.hdf5.format.external_files import Slot, read_slots
 from byteatlas_scanners.hdf5.format.header import (
@@ -302,4 +303,4 @@ def _manifest(
 def encodings(what: Description, stored: Stored, masks: tuple[int, ...]) -> tuple[Encoding, ...]:
     """One encoding per filter mask. Raises `Unsupported` for a filter that cannot be undone."""
     chunk = what.layout.chunk if isinstance(what.layout, Chunked) else ()
-    return tuple([Encoding(stored.codecs + filters.codecs(what.pipeline, m, what.type, chunk)) for m in masks])
+    return tuple([Encoding(stored.codecs + codecs(what.pipeline, m, what.type, chunk)) for m in masks])

@@ -9,15 +9,15 @@ import math
 
 import numpy as np
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.manifest.model import ChunkManifest, SourceInfo, empty_manifest, inline_manifest
 from byteatlas.meta.model import RectilinearGrid
-from byteatlas.scanning.contract import Elsewhere, Parse, gather
+from byteatlas.scanning.contract import Elsewhere, Parse, Stat
+from byteatlas.scanning.parsers import buffers, gather, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange
 from byteatlas_scanners.hdf5.dataset import Pieces, split
 from byteatlas_scanners.hdf5.linked_files import Library, candidates
-from byteatlas_scanners.hdf5.steps import stat_all
 from byteatlas_scanners.hdf5.walk import Dataset, File
 
 MOST_SEGMENTS = 1 << 16
@@ -34,7 +34,7 @@ def place_external(books: Library) -> Parse[None]:
     if not found:
         return
     urls = list(dict.fromkeys(url for file, node in found for s in node.what.external for url in _places(file, s.name)))
-    infos = yield from stat_all(urls)
+    infos = yield from settle([Stat(url) for url in urls])
     known = dict(zip(urls, infos, strict=True))
     results = yield from gather([_place(file, node, known) for file, node in found])
     for (_, node), result in zip(found, results, strict=True):
@@ -46,7 +46,7 @@ def _places(file: File, name: str) -> list[str]:
 
 
 def _segments(
-    file: File, node: Dataset, known: dict[str, SourceInfo | ByteatlasError | None], need: int
+    file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | None], need: int
 ) -> list[tuple[str, SourceInfo, int, int]]:
     """(URL as asked, file, offset, length) of each part that is needed, in order."""
     out: list[tuple[str, SourceInfo, int, int]] = []
@@ -56,7 +56,7 @@ def _segments(
             break
         url = _places(file, slot.name)[0]
         info = known[url]
-        if isinstance(info, ByteatlasError):
+        if isinstance(info, FileFault):
             raise info
         if info is None:
             raise Unsupported(Reason.EXTERNAL_STORAGE, f"there is no file {slot.name!r}")
@@ -71,7 +71,7 @@ def _segments(
     return out
 
 
-def _place(file: File, node: Dataset, known: dict[str, SourceInfo | ByteatlasError | None]) -> Parse[Pieces]:
+def _place(file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | None]) -> Parse[Pieces]:
     what = node.what
     shape, size = what.shape, what.type.size
     need = math.prod(shape) * size
@@ -87,7 +87,7 @@ def _place(file: File, node: Dataset, known: dict[str, SourceInfo | ByteatlasErr
         return _rows(shape, row, parts)
     if need > file.options.max_inline:
         raise Unsupported(Reason.EXTERNAL_STORAGE, "external files that end in the middle of a row")
-    blocks = yield [Elsewhere(url, ByteRange(offset, length)) for url, _, offset, length in parts]
+    blocks = buffers((yield [Elsewhere(url, ByteRange(offset, length)) for url, _, offset, length in parts]))
     data = b"".join(bytes(block) for block in blocks)
     return Pieces(whole, (0,), inline_manifest((1,) * len(shape), {0: data}), inlined=True)
 

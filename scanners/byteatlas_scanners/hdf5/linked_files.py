@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.scanning.contract import Parse, ScanOptions, gather
+from byteatlas.scanning.contract import Parse, ScanOptions, Stat
+from byteatlas.scanning.parsers import elsewhere, gather, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas_scanners.hdf5.format.layout import Virtual
 from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
-from byteatlas_scanners.hdf5.steps import elsewhere, stat_all
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping, numbered, parse_mappings
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group, open_file, walk
 
@@ -42,7 +42,7 @@ class Library:
     main: File
     options: ScanOptions
     files: dict[str, File] = field(default_factory=dict)
-    named: dict[str, File | ByteatlasError] = field(default_factory=dict)
+    named: dict[str, File | FileFault] = field(default_factory=dict)
     infos: dict[str, Any] = field(default_factory=dict)
     indexes: dict[tuple[int, int], dict[str, Link]] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class Library:
             found = self.named.get(url)
             if isinstance(found, File):
                 return found
-            if isinstance(found, ByteatlasError):
+            if isinstance(found, FileFault):
                 raise found
             if url not in self.infos:
                 raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_FILES} files, {name!r} is one too many")
@@ -125,10 +125,10 @@ class Library:
         urls = list(spots)[: max(0, MOST_FILES - len(self.files))]
         if not urls:
             return []
-        found = yield from stat_all(urls)
+        found = yield from settle([Stat(url) for url in urls])
         self.infos.update(zip(urls, found, strict=True))
         fresh = [url for url, info in zip(urls, found, strict=True) if isinstance(info, SourceInfo)]
-        self.named.update({u: i for u, i in zip(urls, found, strict=True) if isinstance(i, ByteatlasError)})
+        self.named.update({u: i for u, i in zip(urls, found, strict=True) if isinstance(i, FileFault)})
         return (yield from self._read(fresh))
 
     def _read(self, urls: Sequence[str]) -> Parse[list[File]]:
@@ -209,14 +209,14 @@ def _read_mappings(file: File) -> Parse[list[Mapping]]:
                 listed = parse_mappings(file.form, file.heaps.get(layout.address, layout.object))
             file.mappings[address] = listed
             found += listed
-        except ByteatlasError as error:
+        except FileFault as error:
             file.mappings[address] = error
         except MALFORMED as error:
             file.mappings[address] = CorruptFile(file.form.base, f"a damaged list of virtual mappings ({error})")
     return found
 
 
-def _nothing() -> ByteatlasError:
+def _nothing() -> FileFault:
     return Unsupported(Reason.LINK, "a file that could not be read")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import one
 from byteatlas.types import JSON, ByteRange, Shape
 
 DIMENSION, VARIABLE, ATTRIBUTE = 0x0A, 0x0B, 0x0C
@@ -130,9 +131,9 @@ def read_header(size: int) -> Parse[Header]:
     """Ask for as much of the file's beginning as the header takes. Raises `CorruptFile`."""
     want = min(size, FIRST_READ)
     while True:
-        answers = yield (ByteRange(0, want),)
+        head = yield from one(ByteRange(0, want))
         try:
-            return parse_header(memoryview(answers[0]), size)
+            return parse_header(memoryview(head), size)
         except _Short:
             if want >= min(size, LARGEST_HEADER):
                 raise CorruptFile(want, f"the header is larger than {LARGEST_HEADER} bytes") from None

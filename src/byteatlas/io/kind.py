@@ -12,11 +12,13 @@ from byteatlas.io.open import open_source
 from byteatlas.types import JSON, ByteRange
 
 Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
-"""``json`` is a reference map in one text: JSON, or a DMR++ document."""
+"""``json`` is a reference map in one text, ``archive`` what scanners read."""
 
 JSON_SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.zstd", ".json.bz2", ".json.xz")
 PARQUET_SUFFIXES = (".parquet", ".parq")
 STORE_SUFFIXES = (".zarr", ".zip", ".zarr.zip")
+ARCHIVE_SUFFIXES = (".dmrpp",)
+"""Names of archives that are texts: the content is not looked at."""
 METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
@@ -32,8 +34,8 @@ def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"
-    if name.endswith(".dmrpp"):
-        return "json"
+    if name.endswith(ARCHIVE_SUFFIXES):
+        return "archive"
     if path is None:
         for suffixes, kind in _BY_SUFFIX:
             if name.endswith(suffixes):

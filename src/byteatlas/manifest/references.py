@@ -37,7 +37,7 @@ def read_references(
     storage_options: Mapping[str, JSON] | None = None,
     options: ReadOptions | None = None,
 ) -> VirtualNode:
-    """A reference map (kerchunk JSON, plain or compressed, Parquet folder, DMR++) as a tree of virtual arrays, lazily.
+    """A reference map (kerchunk JSON, plain or compressed, Parquet folder) as a tree of virtual arrays, lazily.
 
     Args:
         target: a path or URL; the text itself; or the references as a dict.
@@ -55,10 +55,6 @@ def read_references(
     url = absolute(os.fspath(target)).rstrip("/")
     if options.base is None:
         options = replace(options, base=url)
-    if url.endswith(".dmrpp"):
-        from byteatlas.manifest.foreign.dmrpp import read_dmrpp
-
-        return read_dmrpp(open_source(url, storage_options), url, options)
     path = local_path(url)
     if path is not None and (Path(path) / "snapshots").is_dir():
         from byteatlas.manifest.foreign.icechunk import is_repository, read_icechunk

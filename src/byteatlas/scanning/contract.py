@@ -94,7 +94,7 @@ class Fault:
         return f"Fault({self.error!r})"
 
 
-Answer: TypeAlias = Buffer | SourceInfo | None | Fault
+Answer: TypeAlias = Buffer | SourceInfo | Fault | None
 """See each kind of ask for what it is answered by; any of them may be a `Fault`."""
 
 Parse: TypeAlias = Generator[Sequence[Ask], Sequence[Answer], T]

@@ -5,8 +5,9 @@ A scanner does none of this itself, so that all of them do it alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from byteatlas.errors import BadRequest, FileFault, InvalidMetadata, NotFound, Unsupported
 from byteatlas.manifest.model import ChunkManifest, ReportItem, SourceInfo, VirtualArray, VirtualGroup
@@ -41,7 +42,7 @@ def chosen(scanner: Scanner, options: ScanOptions) -> dict[str, JSON]:
     """The scanner's own options, complete with defaults. Raises `BadRequest` for one that it does not have."""
     given = options.extra.get(scanner.name, {})
     known = {option.name: option for option in scanner.options}
-    if not isinstance(given, dict):
+    if not isinstance(given, Mapping):
         raise BadRequest(f"options of scanner {scanner.name!r} are a dict; known: {_listed(scanner.options)}")
     for name, value in given.items():
         option = known.get(name)
@@ -69,30 +70,49 @@ def _listed(options: tuple[Option, ...]) -> str:
 def checked(group: VirtualGroup) -> VirtualGroup:
     """The tree without what must not be presented; what was taken out is refused in the report.
 
-    An array that the report does not mention is added to it.
+    An array with bytes in files that the report does not mention is added to it. Arrays that a scanner makes by itself
+    (coordinates of an image) are no datasets of the file, and need no mention.
     """
     bad = dict(faults(group))
     mentioned = {item.path for item in group.report}
-    said = [ReportItem(p, _status(a)) for p, a in _arrays(group) if p not in mentioned and p not in bad]
-    if not bad and not said:
+    silent = [
+        (path, node)
+        for path, node in group.walk()
+        if path not in mentioned and isinstance(node, VirtualArray) and node.manifest.sources
+    ]
+    if not bad and not silent:
         return group
-    report = [item for item in group.report if not _below(item.path, bad)]
-    for path, error in bad.items():
-        lost = [item.path for item in group.report if _below(item.path, {path: error})] or [path]
-        report += [refusal(name, error) for name in lost]
-    return replace(_without(group, "", bad), report=(*report, *said))
+    why = {"/".join(place): error for place, error in bad.items()}
+    report: list[ReportItem] = []
+    for item in group.report:
+        owner = next((p for p in why if item.path == p or item.path.startswith(p + "/")), None)
+        report.append(item if owner is None else refusal(item.path, why[owner], item.locators))
+    report += [refusal(path, error) for path, error in why.items() if path not in mentioned]
+    report += [ReportItem(path, _status(array)) for path, array in silent if path not in why]
+    return replace(_without(group, (), bad), report=tuple(report))
 
 
-def faults(group: VirtualGroup) -> Iterator[tuple[str, FileFault]]:
+Place: TypeAlias = tuple[str, ...]
+"""The names on the way to a node. (A name that is not legal may hold a slash.)"""
+
+
+def faults(group: VirtualGroup, place: Place = ()) -> Iterator[tuple[Place, FileFault]]:
     """Nodes that must not be presented, and why: names that are not legal, manifests that do not fit their arrays."""
-    for path, node in group.walk():
-        name = path.rpartition("/")[2]
+    for name, array in group.arrays.items():
+        why = misfit(array)
         if not legal_name(name):
-            yield path, Unsupported(Reason.NAME, f"{name!r} cannot be the name of a Zarr node")
-        elif isinstance(node, VirtualArray):
-            why = misfit(node)
-            if why is not None:
-                yield path, InvalidMetadata("", why)
+            yield (*place, name), _illegal(name)
+        elif why is not None:
+            yield (*place, name), InvalidMetadata("", why)
+    for name, below in group.groups.items():
+        if not legal_name(name):
+            yield (*place, name), _illegal(name)
+        else:
+            yield from faults(below, (*place, name))
+
+
+def _illegal(name: str) -> Unsupported:
+    return Unsupported(Reason.NAME, f"{name!r} cannot be the name of a Zarr node")
 
 
 def misfit(array: VirtualArray) -> str | None:
@@ -110,24 +130,13 @@ def misfit(array: VirtualArray) -> str | None:
     return None
 
 
-def _arrays(group: VirtualGroup) -> Iterator[tuple[str, VirtualArray]]:
-    for path, node in group.walk():
-        if isinstance(node, VirtualArray):
-            yield path, node
-
-
 def _status(array: VirtualArray) -> str:
     return "inlined" if getattr(array.manifest, "inlined", None) else "virtual"
 
 
-def _below(path: str, bad: dict[str, FileFault]) -> bool:
-    """Whether a path is one of these nodes, or in one of them."""
-    return any(path == p or path.startswith(p + "/") for p in bad)
-
-
-def _without(group: VirtualGroup, prefix: str, bad: dict[str, FileFault]) -> VirtualGroup:
-    arrays = {name: a for name, a in group.arrays.items() if prefix + name not in bad}
-    groups = {n: _without(g, f"{prefix}{n}/", bad) for n, g in group.groups.items() if prefix + n not in bad}
+def _without(group: VirtualGroup, place: Place, bad: Mapping[Place, FileFault]) -> VirtualGroup:
+    arrays = {name: a for name, a in group.arrays.items() if (*place, name) not in bad}
+    groups = {n: _without(g, (*place, n), bad) for n, g in group.groups.items() if (*place, n) not in bad}
     return replace(group, arrays=arrays, groups=groups)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -304,11 +304,3 @@ def _place(source: Source) -> Any:
     """What a library opens: the path of a local file, else the bytes of the whole file."""
     path = local_path(source.url)
     return path if path is not None else io.BytesIO(bytes(source.read_all()))
-
-
-READERS: Mapping[str, Callable[[Source], Any]] = {
-    "hdf5": open_hdf5,
-    "netcdf3": open_netcdf3,
-    "tiff": open_tiff,
-}
-"""By scanner name: a context manager that gives the open file."""

@@ -23,9 +23,9 @@ from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
-from byteatlas.scanning.plugins import installed
+from byteatlas.scanning.plugins import installed, named
 from byteatlas.verifying.compare import first_difference, first_difference_meant, same_attribute
-from byteatlas.verifying.native import NATIVE_ERRORS, READERS, NativeArray, NativeFile
+from byteatlas.verifying.native import NATIVE_ERRORS, NativeArray, NativeFile
 from byteatlas.verifying.report import VerifyItem, VerifyReport
 
 BLOCK = 64 << 20
@@ -78,17 +78,21 @@ class Originals:
             self.known[url] = self._open(url)
         return self.known[url]
 
+    def is_index(self, url: str) -> bool:
+        """Whether a file only says where the bytes of others lie, so that those are what there is to compare with."""
+        return recognise(self.opener(url), self.opener, self.scanners).verify is None
+
     def _open(self, url: str) -> Original | str:
         source = self.opener(url)
         try:
             scanner = recognise(source, self.opener, self.scanners)
         except Unsupported:
             return f"{url} is no archive that could be opened by itself"
-        if scanner.name not in READERS:
+        if scanner.verify is None:
             return f"no other library at hand for format {scanner.name}"
         scanned = scan_source(source, self.opener, self.scanners, ScanOptions(), format=scanner.name)
         try:
-            return Original(url, scanned, self.stack.enter_context(READERS[scanner.name](source)))
+            return Original(url, scanned, self.stack.enter_context(named(scanner.verify)(source)))
         except ByteatlasError:
             raise
         except NATIVE_ERRORS as error:
@@ -118,6 +122,8 @@ def verify_node(
     with ExitStack() as stack:
         originals = Originals(opener, installed() if scanners is None else scanners, stack)
         names = _arrays(node)
+        if archive is not None and originals.is_index(archive):
+            archive = None
         urls = [archive] if archive else list(dict.fromkeys(u for _, a in names for u in _used(a.manifest.load())))
         root = open_node(node, opener)
         for path, virtual in names:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Buffer
 from byteatlas_scanners.hdf5.chunks.arrays import read_extensible_array, read_fixed_array
@@ -136,7 +137,7 @@ def _btree1(form: Form, address: int, space: Space) -> Parse[Table]:
         keys: list[NDArray[Any]] = []
         for at in range(0, len(places), NODES_AT_ONCE):
             part = places[at : at + NODES_AT_ONCE]
-            blocks = yield [form.block(place, size) for place in part]
+            blocks = buffers((yield [form.block(place, size) for place in part]))
             nodes = _decode_nodes(form, space, blocks, part)
             if height >= 0 and nodes.level != height:
                 raise CorruptFile(form.base + part[0], "B-tree nodes of another level than their place")

@@ -17,7 +17,7 @@ from byteatlas.errors import Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON, Shape
-from byteatlas_scanners.hdf5.filters.message import Filter
+from byteatlas_scanners.hdf5.filters.message import Filter, Pipeline
 from byteatlas_scanners.hdf5.format.types import Datatype
 
 Codecs: TypeAlias = Callable[[Filter, Datatype, Shape], Iterable[CodecSpec]]
@@ -232,3 +232,20 @@ ROWS = (
 )
 
 FILTERS: Mapping[int, Row] = {row.id: row for row in ROWS}
+
+
+def codecs(pipeline: Pipeline, mask: int, dt: Datatype, chunk_shape: Shape) -> tuple[CodecSpec, ...]:
+    """The bytes -> bytes codecs of a chunk with this filter mask, in encoding order.
+
+    ``chunk_shape`` is the dataset's own (without the dimensions of an array datatype).
+    Raises `Unsupported` (reason ``filter``) for a filter that cannot be undone.
+    """
+    chain: list[CodecSpec] = []
+    for item in pipeline.applied(mask):
+        row = FILTERS.get(item.id)
+        if row is None:
+            raise Unsupported(Reason.FILTER, f"filter {item.id} ({item.name or 'not a registered name'}) is not known")
+        if row.codecs is None:
+            raise Unsupported(Reason.FILTER, f"filter {item.id} ({row.name}): {row.note}")
+        chain += row.codecs(item, dt, chunk_shape)
+    return tuple(chain)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 
 SPECULATIVE = 1024
@@ -69,8 +70,8 @@ class Header(NamedTuple):
 def read_header(form: Form, address: int) -> Parse[Header]:
     """Read an object header and its continuations. Raises `CorruptFile`."""
     ask = form.some(address, SPECULATIVE)
-    (head,) = yield (ask,)
-    head = bytes(head)
+    (first,) = buffers((yield (ask,)))
+    head = bytes(first)
     try:
         if head[:4] == b"OHDR":
             return (yield from _version2(form, address, head))
@@ -99,8 +100,8 @@ def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:
     if size > MOST_BYTES:
         raise CorruptFile(form.base + address, f"an object header of {size} bytes")
     if 16 + size > len(head):
-        (head,) = yield (form.block(address, 16 + size),)
-        head = bytes(head)
+        (more,) = buffers((yield (form.block(address, 16 + size),)))
+        head = bytes(more)
     messages: list[Message] = []
     pending = _messages1(form, head, 16, 16 + size, messages)
     if pending:
@@ -142,8 +143,8 @@ def _version2(form: Form, address: int, head: bytes) -> Parse[Header]:
     if size > MOST_BYTES:
         raise CorruptFile(form.base + address, f"an object header of {size} bytes")
     if at + size + 4 > len(head):
-        (head,) = yield (form.block(address, at + size + 4),)
-        head = bytes(head)
+        (more,) = buffers((yield (form.block(address, at + size + 4),)))
+        head = bytes(more)
     verify(head[: at + size + 4], form.base + address, "an object header")
     messages: list[Message] = []
     tracked = bool(flags & 0x04)
@@ -185,7 +186,7 @@ def _continue(form: Form, pending: list[tuple[int, int]], messages: list[Message
             if place in seen or len(seen) > MOST_CONTINUATIONS or total > MOST_BYTES:
                 raise CorruptFile(form.base + place, "object header continuations run in a circle")
             seen.add(place)
-        blocks = yield [form.block(place, size) for place, size in pending]
+        blocks = buffers((yield [form.block(place, size) for place, size in pending]))
         found: list[tuple[int, int]] = []
         for (place, size), block in zip(pending, blocks, strict=True):
             data = bytes(block)

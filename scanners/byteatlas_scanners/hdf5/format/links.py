@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeAlias
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import both, buffers
 from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, Header
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
 from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, dense_addresses, dense_objects
-from byteatlas_scanners.hdf5.steps import both
 
 MOST_NODES = 1 << 20
 MOST_LEVELS = 32
@@ -131,7 +131,7 @@ def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Lin
         raise CorruptFile(form.base, "an old-style group without a B-tree or heap")
     nodes, names = yield from both(_symbol_nodes(form, tree), _local_heap(form, heap))
     size = 8 + 2 * form.leaf_k * (2 * form.offsets + 24)
-    blocks = yield [form.block(address, size) for address, _ in nodes]
+    blocks = buffers((yield [form.block(address, size) for address, _ in nodes]))
     found: list[Link] = []
     last = b""
     for (address, bounds), block in zip(nodes, blocks, strict=True):
@@ -164,7 +164,7 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
     level: list[tuple[int, Bounds]] = [(address, ())]
     seen, depth = {address}, -1
     for _ in range(MOST_LEVELS):
-        blocks = yield [form.block(at, size) for at, _ in level]
+        blocks = buffers((yield [form.block(at, size) for at, _ in level]))
         below: list[tuple[int, Bounds]] = []
         for (at, bounds), block in zip(level, blocks, strict=True):
             cursor = Cursor(form, block)
@@ -193,7 +193,7 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
 
 def _local_heap(form: Form, address: int) -> Parse[bytes]:
     """The data segment of a local heap: names, each ended by NUL."""
-    (data,) = yield (form.block(address, 8 + 2 * form.lengths + form.offsets),)
+    (data,) = buffers((yield (form.block(address, 8 + 2 * form.lengths + form.offsets),)))
     cursor = Cursor(form, data)
     cursor.expect(b"HEAP", 0)
     cursor.skip(3)
@@ -201,7 +201,7 @@ def _local_heap(form: Form, address: int) -> Parse[bytes]:
     segment = cursor.address()
     if segment is None:
         raise CorruptFile(form.base + address, "a local heap without data")
-    (names,) = yield (form.block(segment, size),)
+    (names,) = buffers((yield (form.block(segment, size),)))
     names = bytes(names)
     _check_free(form, names, free)
     return names

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas_scanners.hdf5.format.dataspace import Dataspace
 from byteatlas_scanners.hdf5.format.header import SHARED, Message, read_header
 from byteatlas_scanners.hdf5.format.types import Datatype
@@ -110,7 +111,7 @@ class Shared:
         if form.shared_table is None:
             raise CorruptFile(form.base, "a shared message in a file without a table of them")
         size = 4 + form.shared_indexes * (14 + 2 * form.offsets) + 4
-        (data,) = yield (form.block(form.shared_table, size),)
+        (data,) = buffers((yield (form.block(form.shared_table, size),)))
         verify(data, form.base + form.shared_table, "the table of shared messages")
         cursor = Cursor(form, data)
         if cursor.take(4) != b"SMTB":

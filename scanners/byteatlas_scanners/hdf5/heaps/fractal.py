@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas.types import Buffer
-from byteatlas_scanners.hdf5.filters.message import Pipeline, undo
+from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
+from byteatlas_scanners.hdf5.filters.message import Pipeline
 from byteatlas_scanners.hdf5.filters.message import parse as parse_pipeline
 from byteatlas_scanners.hdf5.format.btree2 import read_records, read_tree
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify, width_of
@@ -96,7 +98,7 @@ def heap_size(form: Form) -> int:
 
 def read_heap(form: Form, address: int) -> Parse[Heap]:
     """A heap's header. Raises `CorruptFile`."""
-    (data,) = yield (form.block(address, heap_size(form)),)
+    (data,) = buffers((yield (form.block(address, heap_size(form)),)))
     return (yield from parse_heap(form, address, data))
 
 
@@ -105,7 +107,7 @@ def parse_heap(form: Form, address: int, data: Buffer) -> Parse[Heap]:
     filtered = int.from_bytes(data[7:9], "little")
     if filtered:
         size = heap_size(form) + form.lengths + 4 + filtered
-        (data,) = yield (form.block(address, size),)
+        (data,) = buffers((yield (form.block(address, size),)))
     verify(data, form.base + address, "a fractal heap")
     fields = _fields(form.offsets, form.lengths).unpack_from(data)
     if fields[0] != b"FRHP" or fields[1]:
@@ -192,7 +194,9 @@ def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], o
             break
         if sum(_bytes(form, heap, p) for p, _ in level) > MOST_BYTES:
             raise CorruptFile(form.base + heap.address, "a heap too large to read")
-        blocks = yield [form.block(p.address, _bytes(form, heap, p)) for p, _ in level]
+        blocks = buffers((yield [form.block(p.address, _bytes(form, heap, p)) for p, _ in level]))
+        if heap.pipeline is not None:
+            blocks = yield from _plain_blocks(form, heap.pipeline, [p for p, _ in level], blocks)
         below: list[tuple[_Place, list[tuple[int, int, int]]]] = []
         for (place, inside), block in zip(level, blocks, strict=True):
             if place.rows:
@@ -202,6 +206,18 @@ def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], o
         level = below
     if missing:
         raise CorruptFile(form.base + heap.address, "heap objects that are in none of the heap's blocks")
+
+
+def _plain_blocks(
+    form: Form, pipeline: Pipeline, places: Sequence[_Place], blocks: Sequence[Buffer]
+) -> Parse[list[Buffer]]:
+    """The same blocks, the direct ones before filters (indirect ones have none)."""
+    out = list(blocks)
+    direct = [i for i, place in enumerate(places) if not place.rows]
+    stored = [Filtered(p.mask, out[i], p.size, form.base + p.address) for i in direct for p in (places[i],)]
+    for i, data in zip(direct, (yield from unfiltered(pipeline, stored)), strict=True):
+        out[i] = data
+    return out
 
 
 def _bytes(form: Form, heap: Heap, place: _Place) -> int:
@@ -216,8 +232,6 @@ def _bytes(form: Form, heap: Heap, place: _Place) -> int:
 def _direct(
     form: Form, heap: Heap, place: _Place, data: bytes, wanted: list[tuple[int, int, int]], out: list[bytes | None]
 ) -> int:
-    if heap.pipeline is not None:
-        data = undo(heap.pipeline, place.mask, data, place.size)
     head = _direct_head(form, heap, place, data)
     for offset, length, i in wanted:
         at = offset - place.begin
@@ -288,9 +302,15 @@ def _fetch_huge(form: Form, heap: Heap, ids: Sequence[bytes], which: list[int], 
         if address is None or size > MOST_BYTES or length > MOST_BYTES:
             raise CorruptFile(form.base + heap.address, "a huge heap object without a sound place")
         spots.append((address, length, mask, size))
-    blocks = yield [form.block(address, length) for address, length, _, _ in spots]
-    for i, block, (_, _, mask, size) in zip(which, blocks, spots, strict=True):
-        out[i] = bytes(block) if heap.pipeline is None else undo(heap.pipeline, mask, bytes(block), size)
+    blocks = buffers((yield [form.block(address, length) for address, length, _, _ in spots]))
+    if heap.pipeline is not None:
+        stored = [
+            Filtered(mask, block, size, form.base + address)
+            for block, (address, _, mask, size) in zip(blocks, spots, strict=True)
+        ]
+        blocks = yield from unfiltered(heap.pipeline, stored)
+    for i, block in zip(which, blocks, strict=True):
+        out[i] = bytes(block)
 
 
 def _huge_by_key(form: Form, heap: Heap, ids: Sequence[bytes], which: list[int]) -> Parse[dict[int, bytes]]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.meta.elements import Plain, decode
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
@@ -101,7 +101,7 @@ class Lookup:
         if found is None:
             self.missing.add(address)
             self.missed += 1
-        if isinstance(found, ByteatlasError):
+        if isinstance(found, FileFault):
             raise found
         return found
 
@@ -109,14 +109,14 @@ class Lookup:
 def attribute_json(value: Value, context: Context) -> Parse[JSON]:
     """One attribute. Raises `Unsupported` and `CorruptFile`."""
     (found,) = yield from attributes_json((value,), context)
-    if isinstance(found, ByteatlasError):
+    if isinstance(found, FileFault):
         raise found
     return found
 
 
-def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSON | ByteatlasError]]:
+def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSON | FileFault]]:
     """Many attributes at once: all that need heap collections wait for one common read. Errors stand in their place."""
-    out: list[JSON | ByteatlasError] = [None] * len(values)
+    out: list[JSON | FileFault] = [None] * len(values)
     lookup = Lookup(context)
     waiting: Sequence[int] = range(len(values))
     for _ in range(MOST_NESTING):
@@ -125,7 +125,7 @@ def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSO
             known = lookup.missed
             try:
                 out[i] = _value(values[i], lookup)
-            except ByteatlasError as error:
+            except FileFault as error:
                 out[i] = error
             except MALFORMED as error:
                 out[i] = CorruptFile(context.form.base, f"a damaged value ({error})")

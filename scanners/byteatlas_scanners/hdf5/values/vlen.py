@@ -22,9 +22,11 @@ from byteatlas.meta import dtypes
 from byteatlas.meta.elements import decode, dtype
 from byteatlas.meta.model import CodecSpec, DataType
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas.scanning.reasons import Reason
-from byteatlas.types import ByteRange, Shape
-from byteatlas_scanners.hdf5.filters.message import Pipeline, undo
+from byteatlas.types import Buffer, ByteRange, Shape
+from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
+from byteatlas_scanners.hdf5.filters.message import Pipeline
 from byteatlas_scanners.hdf5.format.types import Datatype, Kind
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.values.as_json import MOST_NESTING, Context, Lookup, json_values, references, strings
@@ -163,23 +165,35 @@ def _elements(records: Records) -> Parse[bytes]:
     for first in range(0, len(rows), per):
         some = rows[first : first + per]
         blocks = yield from _blocks(manifest, some)
-        for row, block in zip(some, blocks, strict=True):
-            mask = records.masks[0 if manifest.encoding is None else int(manifest.encoding[row])]
-            raw = undo(records.pipeline, mask, block, steps) if records.pipeline.filters else block
+        if records.pipeline.filters:
+            blocks = yield from _unfiltered(records, some, blocks, steps)
+        for row, raw in zip(some, blocks, strict=True):
             if len(raw) < steps:
                 raise CorruptFile(int(manifest.offset[row]), f"a chunk of {len(raw)} bytes instead of {steps}")
             _place(out, np.frombuffer(raw, out.dtype, math.prod(chunk)).reshape(chunk), row, manifest.grid_shape)
     return out.tobytes()
 
 
-def _blocks(manifest: ChunkManifest, rows: Sequence[int]) -> Parse[list[bytes]]:
+def _unfiltered(records: Records, rows: Sequence[int], blocks: Sequence[Buffer], size: int) -> Parse[list[Buffer]]:
+    """Chunks of ``size`` bytes before filters."""
+    numbers = records.manifest.encoding
+    stored = [
+        Filtered(
+            records.masks[0 if numbers is None else int(numbers[row])], block, size, int(records.manifest.offset[row])
+        )
+        for row, block in zip(rows, blocks, strict=True)
+    ]
+    return (yield from unfiltered(records.pipeline, stored, records.dt, records.chunk))
+
+
+def _blocks(manifest: ChunkManifest, rows: Sequence[int]) -> Parse[list[Buffer]]:
     asks = [
         ByteRange(int(manifest.offset[row]), int(manifest.length[row]))
         for row in rows
         if manifest.source[row] != INLINE
     ]
-    answers = iter((yield asks) if asks else ())
-    return [manifest.inlined[row] if manifest.source[row] == INLINE else bytes(next(answers)) for row in rows]
+    answers = iter(buffers((yield asks)) if asks else ())
+    return [manifest.inlined[row] if manifest.source[row] == INLINE else next(answers) for row in rows]
 
 
 def _place(out: NDArray[Any], block: NDArray[Any], row: int, grid: Shape) -> None:
