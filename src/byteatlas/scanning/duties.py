@@ -125,7 +125,8 @@ def misfit(array: VirtualArray) -> str | None:
         column, total = manifest.encoding, len(meta.encodings)
         if column is not None and len(column) and int(column.max()) >= total:
             return f"a chunk has encoding {int(column.max())}, the array {total}"
-        if len(manifest.source) and int(manifest.source.max()) >= len(manifest.sources):
+        # With one source, as nearly always, the check is left to reading: here it would cost more than the rest.
+        if len(manifest.sources) > 1 and len(manifest.source) and int(manifest.source.max()) >= len(manifest.sources):
             return f"a chunk is in source {int(manifest.source.max())} of {len(manifest.sources)}"
     return None
 

@@ -95,9 +95,9 @@ class Pool:
 
     __slots__ = ("_new", "results")
 
-    def __init__(self) -> None:
+    def __init__(self, parsers: Iterable[Parse[Any]] = ()) -> None:
         self.results: list[Any] = []
-        self._new: list[Parse[Any]] = []
+        self._new: list[Parse[Any]] = list(parsers)
 
     def add(self, parser: Parse[Any]) -> None:
         self._new.append(parser)
@@ -144,26 +144,24 @@ class Pool:
 
 def gather(parsers: Iterable[Parse[T]]) -> Parse[list[T | FileFault]]:
     """Run parsers side by side; for each its result, or the fault that it raised."""
-    pool = Pool()
-    for parser in parsers:
-        pool.add(parser)
-    return (yield from pool.run())
+    return (yield from Pool(parsers).run())
 
 
 def all_of(parsers: Iterable[Parse[T]]) -> Parse[list[T]]:
     """Run parsers side by side; when all are done, the first fault of any of them is raised."""
-    out: list[T] = []
-    for result in (yield from gather(parsers)):
+    results = yield from Pool(parsers).run()
+    for result in results:
         if isinstance(result, FileFault):
             raise result
-        out.append(result)
-    return out
+    return results
 
 
 def both(first: Parse[A], second: Parse[B]) -> Parse[tuple[A, B]]:
     """Run two parsers side by side. Raises as `all_of`."""
-    parsers: list[Parse[Any]] = [first, second]
-    a, b = yield from all_of(parsers)
+    a, b = yield from Pool((first, second)).run()  # not by way of `all_of`: this runs for every object of a file
+    for result in (a, b):
+        if isinstance(result, FileFault):
+            raise result
     return a, b
 
 
