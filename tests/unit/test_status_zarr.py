@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from byteatlas.codecs.core.imagecodecs_table import COMPRESSORS, ENCODERS, IMAGES, PLAIN
 from byteatlas.codecs.core.table import CORE, KERCHUNK, NUMCODECS, REFUSED
-from byteatlas.codecs.numcodecs.image_encode import COMPRESSORS, ENCODERS
-from byteatlas.codecs.numcodecs.images import IMAGES, PLAIN
 from byteatlas.meta.dtypes import KNOWN, NARROW
 
 TEXT = (Path(__file__).parents[2] / "docs" / "status" / "zarr.md").read_text()
