@@ -29,7 +29,7 @@ class Hdf5Scanner(Scanner):
     name = "hdf5"
     suffixes = (".h5", ".hdf5", ".nc", ".nc4", ".he5", ".mat", ".nwb", ".h5ad", ".cxi", ".nxs")
 
-    verify = "byteatlas.verifying.native:open_hdf5"
+    verify = "byteatlas.verifying.native.hdf5:open_hdf5"
 
     def sniff(self, first: FirstBytes) -> bool:
         """Whether an HDF5 superblock begins in the first bytes, at 0 or behind a user block."""

@@ -23,7 +23,7 @@ class NetCDF3Scanner(Scanner):
 
     name = "netcdf3"
     suffixes = (".nc", ".nc3", ".cdf")
-    verify = "byteatlas.verifying.native:open_netcdf3"
+    verify = "byteatlas.verifying.native.netcdf3:open_netcdf3"
 
     def sniff(self, first: FirstBytes) -> bool:
         return first.data[:3] == b"CDF" and first.data[3:4] in (b"\1", b"\2", b"\5")

@@ -20,7 +20,7 @@ class TiffScanner(Scanner):
     name = "tiff"
     suffixes = (".tif", ".tiff", ".btf", ".svs", ".ome.tif")
     options = (Option("sidecar_masks", bool, False, f"look for masks in a file beside the image (IMAGE{SUFFIX})"),)
-    verify = "byteatlas.verifying.native:open_tiff"
+    verify = "byteatlas.verifying.native.tiff:open_tiff"
 
     def sniff(self, first: FirstBytes) -> bool:
         return first.data[:4] in MAGIC
