@@ -163,7 +163,7 @@ class Scanner(Protocol):
             with byteatlas have 0.
         options: what ``ScanOptions.extra[name]`` may hold.
         verify: ``module:function`` of a context manager that takes a `Source` and gives a `NativeFile`
-            (`byteatlas.verifying.native.contract`): the file read by its format's own library. None: there is no such reader.
+            (`byteatlas.verifying.native.contract`): the file read by its format's own library. None: there is none.
     """
 
     name: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from byteatlas.errors import (
     Absent,
@@ -43,6 +43,13 @@ Decoder: TypeAlias = Callable[[tuple[CodecSpec, ...], Buffer, int], Buffer]
 """Codecs, encoded bytes and the size of the result to the decoded bytes. Raises `CorruptChunk`, `Unsupported`."""
 
 
+class Other(NamedTuple):
+    """Another file of a scan."""
+
+    source: Source
+    info: SourceInfo
+
+
 class Feed:
     """The sources of one scan: the file itself, and others that its parser names."""
 
@@ -50,7 +57,7 @@ class Feed:
 
     def __init__(self, main: Source, opener: Opener, block: int = 64 << 10, decode: Decoder | None = None) -> None:
         self._main, self._opener, self._block, self._decode = main, opener, block, decode
-        self._others: dict[str, Source | FileFault] = {}
+        self._others: dict[str, Other | FileFault] = {}
         self._size = main.size()
 
     def answer(self, asks: Sequence[Ask]) -> Sequence[Answer]:
@@ -91,20 +98,20 @@ class Feed:
         other = self._other(url)
         if isinstance(other, FileFault):
             return [Fault(other)] * len(ranges)
-        return _ranges(other, ranges, other.size())
+        return _ranges(other.source, ranges, other.info.size or 0)
 
-    def _other(self, url: str) -> Source | FileFault:
-        """Another file, or why there is none."""
+    def _other(self, url: str) -> Other | FileFault:
+        """Another file, or why there is none; asked for once."""
         full = join(self._main.url, url)
         found = self._others.get(full)
         if found is None:
             found = self._others[full] = self._open(full)
         return found
 
-    def _open(self, url: str) -> Source | FileFault:
+    def _open(self, url: str) -> Other | FileFault:
         try:
             source = cached(self._opener(url), self._block)
-            source.size()
+            return Other(source, SourceInfo(url, source.size(), stamp_of(source)))
         except FetchFailed as error:
             return property_of(url, error)
         except MissingExtra as error:
@@ -112,8 +119,7 @@ class Feed:
         except FileFault as error:
             return error
         except OSError as error:
-            raise FetchFailed(url, str(error) or type(error).__name__) from error
-        return source
+            raise FetchFailed(url, f"{type(error).__name__}: {error}") from error
 
     def _stat(self, url: str) -> Answer:
         other = self._other(url)
@@ -121,7 +127,7 @@ class Feed:
             return None
         if isinstance(other, FileFault):
             return Fault(other)
-        return SourceInfo(join(self._main.url, url), other.size(), stamp_of(other))
+        return other.info
 
     def _whole(self, ask: Whole) -> Answer:
         other = self._other(ask.url)
@@ -129,10 +135,10 @@ class Feed:
             # What the policy forbids may well be there: only what the storage itself says counts as "not there".
             gone = isinstance(other, Absent) or (isinstance(other, Forbidden) and other.__cause__ is not None)
             return None if ask.optional and gone else Fault(other)
-        size = other.size()
+        size = other.info.size or 0
         if size > ask.most:
-            return Fault(Unsupported(Reason.TOO_LARGE, f"{other.url} has {size} bytes, more than {ask.most}"))
-        return _ranges(other, [ByteRange(0, size)], size)[0]
+            return Fault(Unsupported(Reason.TOO_LARGE, f"{other.info.url} has {size} bytes, more than {ask.most}"))
+        return _ranges(other.source, [ByteRange(0, size)], size)[0]
 
     def _decoded(self, ask: Decode) -> Answer:
         decode = self._decode
@@ -146,10 +152,13 @@ class Feed:
             return Fault(error)
 
     def _ahead(self, ask: Ahead) -> None:
-        source = self._main if ask.url is None else self._other(ask.url)
+        other = None if ask.url is None else self._other(ask.url)
+        if isinstance(other, FileFault):
+            return  # whoever asks for its bytes is told
+        source, size = (self._main, self._size) if other is None else (other.source, other.info.size or 0)
         if isinstance(source, BlockCache):
             begin = max(0, ask.offset)
-            end = min(source.size(), begin + min(ask.length, MOST_AHEAD))
+            end = min(size, begin + min(ask.length, MOST_AHEAD))
             # As pieces that the cache keeps; neighbours are fetched as one range.
             _ranges(source, [ByteRange(at, min(self._block, end - at)) for at in range(begin, end, self._block)], end)
 
@@ -224,5 +233,5 @@ def property_of(url: str, error: FetchFailed) -> FileFault:
 
 
 def cached(source: Source, block: int) -> Source:
-    """A local source as it is, any other behind a block cache."""
-    return source if isinstance(source, (LocalSource, BlockCache)) else BlockCache(source, block)
+    """A local source as it is, any other behind a cache of blocks of so many bytes (0: no cache)."""
+    return source if not block or isinstance(source, (LocalSource, BlockCache)) else BlockCache(source, block)
