@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from byteatlas.testing.case import Case
 from byteatlas.testing.checks import CHECKS, Check
 
+Test = TypeVar("Test", bound=Callable[..., Any])
 
-def each_check(cases: Iterable[Case], checks: Iterable[Check] = CHECKS) -> Any:
+
+def each_check(cases: Iterable[Case], checks: Iterable[Check] = CHECKS) -> Callable[[Test], Test]:
     """A decorator for a test that takes ``case`` and ``check``.
 
     ::
