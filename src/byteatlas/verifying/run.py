@@ -7,7 +7,7 @@ of the file that has the same bytes: offset and length tie the two together, whe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from byteatlas.array import Array, Group, Node, open_node
 from byteatlas.errors import ByteatlasError, Unsupported
-from byteatlas.io.open import SourcePool
+from byteatlas.io.open import SourcePool, opened
 from byteatlas.io.source import Opener
-from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.model import ChunkManifest, SourceInfo, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta
+from byteatlas.progress import OnProgress, Progress
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
 from byteatlas.scanning.plugins import installed
@@ -70,16 +71,16 @@ class Originals:
     opener: Opener
     scanners: Mapping[str, Scanner]
     stack: ExitStack
-    known: dict[str, Original | str] = field(default_factory=dict)
+    known: dict[SourceInfo, Original | str] = field(default_factory=dict)
 
-    def get(self, url: str) -> Original | str:
+    def get(self, file: SourceInfo) -> Original | str:
         """The file, or a sentence why there is no way to compare with it."""
-        if url not in self.known:
-            self.known[url] = self._open(url)
-        return self.known[url]
+        if file not in self.known:
+            self.known[file] = self._open(file)
+        return self.known[file]
 
-    def _open(self, url: str) -> Original | str:
-        source = self.opener(url)
+    def _open(self, file: SourceInfo) -> Original | str:
+        url, source = file.url, opened(self.opener, file)
         try:
             scanner = recognise(source, self.opener, self.scanners)
         except Unsupported:
@@ -103,7 +104,7 @@ def verify_node(
     options: VerifyOptions | None = None,
     archive: str | None = None,
     scanners: Mapping[str, Scanner] | None = None,
-    done: Callable[[str], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> VerifyReport:
     """Verify a tree of virtual arrays against the files that its references lead to.
 
@@ -118,17 +119,19 @@ def verify_node(
     with ExitStack() as stack:
         originals = Originals(opener, installed() if scanners is None else scanners, stack)
         names = _arrays(node)
-        urls = [archive] if archive else list(dict.fromkeys(u for _, a in names for u in _used(a.manifest.load())))
+        files = list(dict.fromkeys(f for _, a in names for f in _used(a.manifest.load())))
+        if archive:
+            files = [SourceInfo(archive)]
         root = open_node(node, opener)
-        for path, virtual in names:
-            items.append(_verify_array(path, virtual, root, originals, urls, chosen))
-            if done is not None:
-                done(path)
+        for number, (path, virtual) in enumerate(names, 1):
+            items.append(_verify_array(path, virtual, root, originals, files, chosen))
+            if progress is not None:
+                progress(Progress("verify", path, number, len(names)))
         if isinstance(node, VirtualGroup):
             refused = {i.path.strip("/"): f"{i.detail} [{i.reason}]" for i in node.report if i.status == "refused"}
             items += [VerifyItem(path, "refused", detail) for path, detail in refused.items()]
             known = {path for path, _ in names} | set(refused)
-            items += _lost(known, originals, urls)
+            items += _lost(known, originals, files)
     return VerifyReport(target, tuple(items))
 
 
@@ -138,16 +141,21 @@ def _arrays(node: VirtualNode) -> list[tuple[str, VirtualArray]]:
     return [(path, child) for path, child in node.walk() if isinstance(child, VirtualArray)]
 
 
-def _used(manifest: ChunkManifest) -> list[str]:
+def _used(manifest: ChunkManifest) -> list[SourceInfo]:
     """The files that an array's chunks lie in; a manifest may list those of a whole map."""
-    return [manifest.sources[i].url for i in np.unique(manifest.source[manifest.source >= 0]).tolist()]
+    return [_plain(manifest.sources[i]) for i in np.unique(manifest.source[manifest.source >= 0]).tolist()]
 
 
-def _lost(known: set[str], originals: Originals, urls: list[str]) -> Iterator[VerifyItem]:
+def _plain(source: SourceInfo) -> SourceInfo:
+    """What makes two entries of a source table one file."""
+    return SourceInfo(source.url, foreign=source.foreign)
+
+
+def _lost(known: set[str], originals: Originals, files: list[SourceInfo]) -> Iterator[VerifyItem]:
     """What the only file of a map has, and the map neither presents nor refuses."""
-    if len(urls) != 1:
+    if len(files) != 1:
         return
-    original = originals.get(urls[0])
+    original = originals.get(files[0])
     if isinstance(original, str):
         return
     refused = {i.path.strip("/") for i in original.scanned.report if i.status == "refused"}
@@ -157,17 +165,17 @@ def _lost(known: set[str], originals: Originals, urls: list[str]) -> Iterator[Ve
 
 
 def _verify_array(
-    path: str, virtual: VirtualArray, root: Node, originals: Originals, urls: list[str], options: VerifyOptions
+    path: str, virtual: VirtualArray, root: Node, originals: Originals, files: list[SourceInfo], options: VerifyOptions
 ) -> VerifyItem:
     manifest = virtual.manifest.load()
-    own = urls if len(urls) == 1 else _used(manifest) or urls
+    own = files if len(files) == 1 else _used(manifest) or files
     try:
         ours = root[path] if isinstance(root, Group) else root
         assert isinstance(ours, Array)
         if len(own) == 1:
             return _against_file(path, ours, originals.get(own[0]), options)
         if not _used(manifest):
-            return _inlined(path, ours, [originals.get(url) for url in urls])
+            return _inlined(path, ours, [originals.get(file) for file in files])
         return _by_chunks(path, ours, manifest, originals, options)
     except ByteatlasError as error:
         why = f"{type(error).__name__}: {error}"
@@ -225,7 +233,7 @@ def _by_chunks(
     values, unmatched, files = 0, 0, 0
     for source in np.unique(manifest.source[rows]).tolist():
         mine = rows[order][manifest.source[rows][order] == source]
-        original = originals.get(manifest.sources[source].url)
+        original = originals.get(_plain(manifest.sources[source]))
         found = None if isinstance(original, str) else original.find(path)
         if found is None:
             unmatched += len(mine)
