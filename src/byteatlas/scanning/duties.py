@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from byteatlas.errors import BadRequest, FileFault, InvalidMetadata, NotFound, Unsupported
+from byteatlas.io.policy import FILES, origin_of
 from byteatlas.manifest.model import ChunkManifest, ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.names import legal_name
@@ -28,6 +29,12 @@ def complete(scanner: Scanner, source: SourceInfo, options: ScanOptions) -> Pars
     """
     chosen(scanner, options)
     found = checked((yield from scanner.scan(source, options)))
+    if origin_of(source.url) != FILES:
+        from byteatlas.manifest.origin import marked
+
+        safe = marked(found, source.url)
+        assert isinstance(safe, VirtualGroup)
+        found = safe
     if options.group is not None:
         found = only_group(found, options.group, source.url)
     if options.inline_below:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from byteatlas.errors import (
@@ -21,7 +22,8 @@ from byteatlas.errors import (
     Unsupported,
 )
 from byteatlas.io.local import LocalSource
-from byteatlas.io.policy import join
+from byteatlas.io.open import opened
+from byteatlas.io.policy import foreign, join
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.stamp import stamp_of
 from byteatlas.io.wrap import BlockCache
@@ -110,8 +112,9 @@ class Feed:
 
     def _open(self, url: str) -> Other | FileFault:
         try:
-            source = cached(self._opener(url), self._block)
-            return Other(source, SourceInfo(url, source.size(), stamp_of(source)))
+            info = SourceInfo(url, foreign=foreign(self._main.url, url))
+            source = cached(opened(self._opener, info), self._block)
+            return Other(source, replace(info, size=source.size(), stamp=stamp_of(source)))
         except FetchFailed as error:
             return property_of(url, error)
         except MissingExtra as error:
