@@ -18,6 +18,7 @@ from byteatlas.combining.select.ops import select
 from byteatlas.errors import BadRequest, Conflict, NotFound
 from byteatlas.manifest.columns import CONSTANT_BYTES
 from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
+from byteatlas.meta.compare import equal_in_value
 from byteatlas.meta.grid import boundaries
 
 Run: TypeAlias = tuple[int, int]
@@ -147,8 +148,9 @@ def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -
     if path is None:
         return None
     array, old = item.arrays[path], find(existing, path)
-    same = ("units", "scale_factor", "add_offset")
-    if old is not None and any(old.meta.attributes.get(k) != array.meta.attributes.get(k) for k in same):
+    names = ("units", "scale_factor", "add_offset")
+    own, other = ([a.meta.attributes.get(n) for n in names] for a in (array, old or array))
+    if not equal_in_value(own, other):
         return None
     return read_all([array], read)[0].reshape(-1)
 

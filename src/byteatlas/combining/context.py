@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from byteatlas.combining.compare.classify import Chains
+from byteatlas.combining.compare.bulk import Chains
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
 from byteatlas.combining.coordinates.order import Arranged, arrange, files_of
 from byteatlas.combining.coordinates.times import TimeUnits

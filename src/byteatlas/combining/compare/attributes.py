@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from byteatlas.combining.compare.classify import ABSENT, MEANING, Class, same_json, show_json
+from byteatlas.combining.compare.classify import Class
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
+from byteatlas.combining.compare.significant import ABSENT, MEANING, SIGNIFICANT, show_json
 from byteatlas.combining.model import Attributes, Finding
+from byteatlas.meta.compare import all_equal_in_value, all_identical, equal_in_value
 from byteatlas.types import JSON
 
 OPTIONAL = ("standard_name", "grid_mapping", "positive")
@@ -14,13 +16,16 @@ OPTIONAL = ("standard_name", "grid_mapping", "positive")
 
 
 def merged(documents: Sequence[Mapping[str, JSON]], policy: Attributes) -> tuple[dict[str, JSON], list[str]]:
-    """The attributes to keep and the names of those that differ."""
+    """The attributes to keep and the names of those that differ.
+
+    Those that say what numbers mean count as the same when only their numbers are spelled differently.
+    """
     first, n = documents[0], len(documents)
     common: dict[str, JSON] = {}
     everywhere = True
     for k, v in first.items():
         values = [d.get(k, ABSENT) for d in documents]
-        if values.count(v) == n or all(w is not ABSENT and same_json(w, v) for w in values):
+        if all_equal_in_value(v, values) if k in SIGNIFICANT else all_identical(v, values):
             common[k] = v
         everywhere = everywhere and ABSENT not in values
     differing = [k for k in first if k not in common]
@@ -36,12 +41,12 @@ def check_meaning(
     found: list[Finding] = []
     first = classes[0].meta.attributes
     for name in MEANING:
-        if name in skip or all(same_json(c.meta.attributes.get(name), first.get(name)) for c in classes):
+        if name in skip or all(equal_in_value(c.meta.attributes.get(name), first.get(name)) for c in classes):
             continue
-        have = [c for c in classes if name in c.meta.attributes]
-        odd = [c for c in classes if not same_json(c.meta.attributes.get(name), first.get(name))]
+        have = [c.meta.attributes[name] for c in classes if name in c.meta.attributes]
+        odd = [c for c in classes if not equal_in_value(c.meta.attributes.get(name), first.get(name))]
         values = dict.fromkeys(show_json(c.meta.attributes.get(name)) for c in classes)
-        kept = name in OPTIONAL and all(same_json(c.meta.attributes[name], have[0].meta.attributes[name]) for c in have)
+        kept = name in OPTIONAL and all_equal_in_value(have[0], have)
         level, tail = ("note", "left out where not in all files") if kept else ("conflict", "")
         code = name if name in ("units", "calendar") else "attributes"
         detail = f"{name} differs: {' / '.join(list(values)[:4])}" + (f" ({tail})" if tail else "")

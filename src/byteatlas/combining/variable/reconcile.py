@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from byteatlas.codecs.core.encoding_only import encoding_only
 from byteatlas.combining.compare import attributes as attrs
-from byteatlas.combining.compare.classify import Class, decode_equal, same_scalar, show_json
+from byteatlas.combining.compare.classify import Class
 from byteatlas.combining.compare.packing import (
     PACKED_RANGE_ATTRIBUTES,
     PACKING_ATTRIBUTES,
@@ -19,7 +20,9 @@ from byteatlas.combining.compare.packing import (
     scalars,
     unpacked,
 )
+from byteatlas.combining.compare.significant import show_json
 from byteatlas.combining.model import CombineOptions, Finding
+from byteatlas.meta.compare import encoding_alike, identical_scalars, identical_types
 from byteatlas.meta.dtypes import from_numpy, to_v3
 from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, CodecSpec, DataType, Encoding
 from byteatlas.types import JSON
@@ -107,7 +110,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
 
 def same_fills(q: Question, target: Target) -> bool:
     fills = [class_fill(c.meta, target, i) for i, c in enumerate(q.classes)]
-    return all(same_scalar(f, fills[0]) for f in fills)
+    return all(identical_scalars(f, fills[0]) for f in fills)
 
 
 def files_of(q: Question, classes: Sequence[int]) -> tuple[str, ...]:
@@ -132,7 +135,7 @@ def choose(q: Question) -> tuple[Target | None, list[Finding]]:
     metas = [c.meta for c in q.classes]
     kinds = {m.data_type.numpy.kind for m in metas}
     packings = [packing_of(m) for m in metas]
-    same_type = all(m.data_type == metas[0].data_type for m in metas)
+    same_type = all(identical_types(m.data_type, metas[0].data_type) for m in metas)
     numeric = kinds <= set(NUMERIC)
     if not numeric:
         return choose_other(q, same_type)
@@ -140,7 +143,7 @@ def choose(q: Question) -> tuple[Target | None, list[Finding]]:
     findings: list[Finding] = []
     if not same_type:
         types = " / ".join(dict.fromkeys(m.data_type.name for m in metas))
-        others = [i for i, m in enumerate(metas) if m.data_type != metas[0].data_type]
+        others = [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)]
         findings.append(Finding("reconciled", "dtype", q.path, files_of(q, others), f"data types differ: {types}"))
     if odd:
         a, b = packings[0], packings[odd[0]]
@@ -170,7 +173,7 @@ def choose_other(q: Question, same_type: bool) -> tuple[Target | None, list[Find
     if same_type:
         return Target(metas[0].data_type, None, None), []
     types = " / ".join(dict.fromkeys(m.data_type.name + str(dict(m.data_type.configuration) or "") for m in metas))
-    odd = files_of(q, [i for i, m in enumerate(metas) if m.data_type != metas[0].data_type])
+    odd = files_of(q, [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)])
     kinds = {m.data_type.numpy.kind for m in metas}
     if len(kinds) == 1 and kinds <= set("SUc") and all(m.data_type.numpy.fields is None for m in metas):
         common = max((m.data_type.numpy for m in metas), key=lambda d: d.itemsize)
@@ -238,10 +241,10 @@ def encode(q: Question, target: Target, kept: Mapping[str, JSON]) -> Merged:
     fill, is_zero = result_fill(q, target, fills)
     constants: list[int | None] = []
     for value, holes in zip(fills, q.holes, strict=True):
-        differs = holes and not same_scalar(value, fill)
+        differs = holes and not identical_scalars(value, fill)
         constants.append(numbered.place(constant(target.data_type, value)) if differs else None)
     absent = None
-    if q.absent and not same_scalar(target.nodata, fill):
+    if q.absent and not identical_scalars(target.nodata, fill):
         absent = numbered.place(constant(target.data_type, target.nodata))
     value = None if is_zero else fill
     return Merged(target.data_type, value, kept, tuple(numbered.encodings), tuple(maps), tuple(constants), absent)
@@ -261,7 +264,7 @@ class Numbered:
         """The number of an encoding that decodes alike, or of the new one."""
         near = self.alike.setdefault((new.chunk_shape, tuple(c.name for c in new.codecs), repr(new.cast)), [])
         for i in near:
-            if decode_equal(self.encodings[i], new):
+            if encoding_alike(self.encodings[i], new, encoding_only):
                 return i
         near.append(len(self.encodings))
         self.encodings.append(new)
@@ -275,14 +278,14 @@ def class_encodings(meta: ArrayMeta, target: Target, index: int) -> list[Encodin
             p = target.unpack[index]
             spec = CodecSpec("byteatlas.unpack", unpack_configuration(p, meta.data_type))
             if p == Packing() and not e.cast:
-                plain = meta.data_type == target.data_type and e.data_type is None
+                plain = identical_types(meta.data_type, target.data_type) and e.data_type is None
                 result.append(replace(e, data_type=None if plain else e.data_type or meta.data_type))
             else:
                 inner = e.cast
                 if e.data_type is not None and not inner:  # a plain cast, which comes before unpacking
                     inner = (CodecSpec("byteatlas.unpack", unpack_configuration(Packing(), e.data_type)),)
                 result.append(replace(e, data_type=e.data_type or meta.data_type, cast=(spec, *inner)))
-        elif meta.data_type != target.data_type:
+        elif not identical_types(meta.data_type, target.data_type):
             spec = CodecSpec("byteatlas.unpack", unpack_configuration(Packing(), meta.data_type))
             cast = (spec, *e.cast) if e.cast else ()
             result.append(replace(e, data_type=e.data_type or meta.data_type, cast=cast))
@@ -315,21 +318,21 @@ def class_fill(meta: ArrayMeta, target: Target, index: int) -> object:
         )
     if target.unpack is not None:
         return unpacked(np.array([value], dtype), target.unpack[index], target.data_type.numpy)[0]
-    if meta.data_type != target.data_type:
+    if not identical_types(meta.data_type, target.data_type):
         return np.array([value], dtype).astype(target.data_type.numpy)[0]
     return value
 
 
 def result_fill(q: Question, target: Target, fills: Sequence[object]) -> tuple[object, bool]:
     """The fill value of the result, and whether it is version 2's ``null``."""
-    same = all(same_scalar(f, fills[0]) for f in fills)
+    same = all(identical_scalars(f, fills[0]) for f in fills)
     nulls = all(c.meta.fill_value is None for c in q.classes)
     if target.unpack is not None:
         return target.nodata, False
     if q.absent and not any(q.holes) and target.nodata is not None:
         return target.nodata, False
     if same:
-        return fills[0], nulls and target.data_type == q.classes[0].meta.data_type
+        return fills[0], nulls and identical_types(target.data_type, q.classes[0].meta.data_type)
     for fill, holes in zip(fills, q.holes, strict=True):
         if holes:
             return fill, False
