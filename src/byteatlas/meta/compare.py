@@ -149,9 +149,14 @@ def _identical_numpy(a: np.generic, b: np.generic) -> bool:
 
 def all_identical_scalars(first: Any, values: list[Any]) -> bool:
     """Whether all fill values are the same as the first one."""
-    if isinstance(first, np.floating) and (first != first or first == 0):
+    if list(map(type, values)).count(type(first)) != len(values):
+        return False
+    if isinstance(first, np.floating):
+        line = np.array(values, first.dtype)
+        return bool(np.isnan(line).all()) if first != first else line.tobytes() == first.tobytes() * len(values)
+    if isinstance(first, (np.complexfloating, np.void, np.datetime64, np.timedelta64)):
         return all(identical_scalars(first, v) for v in values)
-    return list(map(type, values)).count(type(first)) == len(values) and values.count(first) == len(values)
+    return values.count(first) == len(values)
 
 
 def identical_types(a: DataType, b: DataType) -> bool:
