@@ -22,7 +22,7 @@ import numpy as np
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, CodecSpec, DataType, Encoding
 from byteatlas.types import JSON
 
-EncodingOnly: TypeAlias = Callable[[str], Collection[str]]
+IgnoredMembers: TypeAlias = Callable[[str], Collection[str]]
 """A codec's name -> the members of its configuration that decoding ignores."""
 
 
@@ -172,12 +172,12 @@ def identical_grids(a: ChunkGrid, b: ChunkGrid) -> bool:
 # Codecs and encodings
 
 
-def decode_alike(a: Sequence[Encoding], b: Sequence[Encoding], ignored: EncodingOnly) -> bool:
+def decode_alike(a: Sequence[Encoding], b: Sequence[Encoding], ignored: IgnoredMembers) -> bool:
     """Whether the same bytes give the same arrays by either list of encodings, number by number."""
     return a is b or (len(a) == len(b) and all(encoding_alike(x, y, ignored) for x, y in zip(a, b, strict=True)))
 
 
-def encoding_alike(a: Encoding, b: Encoding, ignored: EncodingOnly) -> bool:
+def encoding_alike(a: Encoding, b: Encoding, ignored: IgnoredMembers) -> bool:
     """Whether the same bytes give the same array by either encoding."""
     return a is b or (
         a.chunk_shape == b.chunk_shape
@@ -191,12 +191,12 @@ def _types_alike(a: DataType | None, b: DataType | None) -> bool:
     return a is not None and b is not None and identical_types(a, b)
 
 
-def codecs_alike(a: Sequence[CodecSpec], b: Sequence[CodecSpec], ignored: EncodingOnly) -> bool:
+def codecs_alike(a: Sequence[CodecSpec], b: Sequence[CodecSpec], ignored: IgnoredMembers) -> bool:
     """Whether two chains decode alike."""
     return a is b or (len(a) == len(b) and all(codec_alike(x, y, ignored) for x, y in zip(a, b, strict=True)))
 
 
-def codec_alike(a: CodecSpec, b: CodecSpec, ignored: EncodingOnly) -> bool:
+def codec_alike(a: CodecSpec, b: CodecSpec, ignored: IgnoredMembers) -> bool:
     """Whether two codecs decode alike."""
     if a.name != b.name or a.must_understand != b.must_understand:
         return False
@@ -233,7 +233,7 @@ def identical_arrays(a: ArrayMeta, b: ArrayMeta) -> bool:
     return a is b or all(same(getattr(a, name), getattr(b, name)) for name, same in FIELDS.items())
 
 
-def read_alike(a: ArrayMeta, b: ArrayMeta, ignored: EncodingOnly) -> bool:
+def read_alike(a: ArrayMeta, b: ArrayMeta, ignored: IgnoredMembers) -> bool:
     """Whether equal references give equal arrays: attributes, names and versions do not matter."""
     return a is b or (
         a.shape == b.shape

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from operator import attrgetter, is_
 
-from byteatlas.codecs.core.encoding_only import encoding_only
+from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.combining.compare.bulk import DIFFERENT, EQUAL, Chains, compare_all, compare_attributes
 from byteatlas.combining.compare.significant import ABSENT, SIGNIFICANT
 from byteatlas.meta.compare import (
@@ -145,7 +145,7 @@ def alike(a: ArrayMeta, b: ArrayMeta, free_axes: frozenset[int]) -> bool:
     return (
         identical_types(a.data_type, b.data_type)
         and identical_grids(a.grid, b.grid)
-        and decode_alike(a.encodings, b.encodings, encoding_only)
+        and decode_alike(a.encodings, b.encodings, decoding_ignores)
         and identical_scalars(a.fill_value, b.fill_value)
         and a.dimension_names == b.dimension_names
         and (a.attributes is b.attributes or compare_attributes(a.attributes, [b.attributes]) != DIFFERENT)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.encoding_only import encoding_only
+from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.combining.compare.packing import packing_of, unpacked
 from byteatlas.combining.coordinates.values import nbytes, read_all
 from byteatlas.combining.model import CombineOptions, Finding, ReadArray
@@ -87,7 +87,7 @@ def trusted(path: str, options: CombineOptions) -> bool:
 def same_references(a: VirtualArray, b: VirtualArray, alike: bool = False) -> bool:
     """Whether two arrays are the same bytes read in the same way, as far as the references say."""
     m, n = a.manifest, b.manifest
-    return equal_rows(m, n) and (alike or read_alike(a.meta, b.meta, encoding_only))
+    return equal_rows(m, n) and (alike or read_alike(a.meta, b.meta, decoding_ignores))
 
 
 def equal_rows(m: Manifest, n: Manifest) -> bool:

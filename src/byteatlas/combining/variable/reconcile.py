@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from byteatlas.codecs.core.encoding_only import encoding_only
+from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.combining.compare import attributes as attrs
 from byteatlas.combining.compare.classify import Class
 from byteatlas.combining.compare.packing import (
@@ -264,7 +264,7 @@ class Numbered:
         """The number of an encoding that decodes alike, or of the new one."""
         near = self.alike.setdefault((new.chunk_shape, tuple(c.name for c in new.codecs), repr(new.cast)), [])
         for i in near:
-            if encoding_alike(self.encodings[i], new, encoding_only):
+            if encoding_alike(self.encodings[i], new, decoding_ignores):
                 return i
         near.append(len(self.encodings))
         self.encodings.append(new)

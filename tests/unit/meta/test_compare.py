@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import fields, replace
 from typing import Any
 
@@ -11,10 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteatlas.codecs import build_pipeline
-from byteatlas.codecs.core.encoding_only import ENCODING_ONLY, encoding_only
-from byteatlas.codecs.core.pipeline import Pipeline
-from byteatlas.codecs.core.table import BUILTIN
 from byteatlas.meta.compare import (
     FIELDS,
     all_equal_in_value,
@@ -160,61 +155,13 @@ def test_every_field_of_the_metadata_is_compared() -> None:
 def test_what_readers_need_is_compared_without_what_encoders_use() -> None:
     for name, value in OTHER.items():
         expected = name in ("dimension_names", "attributes", "keys", "zarr_format", "encodings")
-        assert read_alike(meta(), meta(**{name: value}), encoding_only) is expected, name
+        assert read_alike(meta(), meta(**{name: value}), decoding_ignores) is expected, name
     other = meta(encodings=with_codec("numcodecs.zlib", level=9))
-    assert read_alike(meta(), other, encoding_only)
+    assert read_alike(meta(), other, decoding_ignores)
     assert not read_alike(meta(), other, nothing_ignored)
 
 
 def test_raw_deflate_streams_are_not_those_with_a_header() -> None:
     raw, wrapped = (CodecSpec("numcodecs.imagecodecs_deflate", {"raw": r, "level": 3}) for r in (True, False))
-    assert not codec_alike(raw, wrapped, encoding_only)
-    assert codec_alike(raw, replace(raw, configuration={"raw": True, "level": 9}), encoding_only)
-
-
-EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "gzip": [{"level": 1}, {"level": 9}, {}],
-    "zstd": [{"level": 1, "checksum": True}, {"level": 9, "checksum": False}, {}],
-    "blosc": [
-        {"cname": "zstd", "clevel": 3, "shuffle": "shuffle", "typesize": 4, "blocksize": 0},
-        {"cname": "lz4", "clevel": 9, "shuffle": "bitshuffle", "typesize": 8, "blocksize": 256},
-    ],
-    "numcodecs.blosc": [
-        {"cname": "zstd", "clevel": 3, "shuffle": 1, "blocksize": 0},
-        {"cname": "blosclz", "clevel": 1, "shuffle": 2, "blocksize": 512},
-    ],
-    "numcodecs.lzma": [{"check": 4, "preset": 9}, {"check": -1, "preset": None}],
-    "numcodecs.lz4": [{"acceleration": 1}, {"acceleration": 7}],
-}
-
-
-@pytest.mark.parametrize("name", sorted(ENCODING_ONLY))
-def test_decoders_ignore_what_is_said_to_be_for_encoders_only(name: str) -> None:
-    """What is encoded with one configuration is decoded with every other one."""
-    examples = EXAMPLES.get(name, EXAMPLES.get(name.removeprefix("numcodecs."), [{"level": 1}, {"level": 9}]))
-    values = np.arange(256, dtype="<u4")
-    for one in examples:
-        assert set(one) <= ENCODING_ONLY[name]
-        packed = memoryview(pipeline(name, one).encode(values))
-        for other in examples:
-            np.testing.assert_array_equal(pipeline(name, other).decode(packed), values)
-    assert name in BUILTIN
-
-
-def pipeline(name: str, configuration: dict[str, Any]) -> Pipeline:
-    chain = (CodecSpec("bytes", {"endian": "little"}), CodecSpec(name, configuration))
-    return build_pipeline(Encoding(chain), from_numpy(np.dtype("u4")), (256,), None)
-
-
-def test_codecs_of_others_say_it_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(configuration: Any) -> Any:
-        return zlib
-
-    make.encoding_only = ("effort",)  # type: ignore[attr-defined]
-    from byteatlas.codecs.core import encoding_only as module
-    from byteatlas.codecs.core.registry import default_registry
-
-    registry = default_registry().with_codec("acme.squash", make)
-    monkeypatch.setattr(module, "default_registry", lambda: registry)
-    assert encoding_only("acme.squash") == {"effort"}
-    assert encoding_only("acme.other") == encoding_only("bytes") == frozenset()
+    assert not codec_alike(raw, wrapped, decoding_ignores)
+    assert codec_alike(raw, replace(raw, configuration={"raw": True, "level": 9}), decoding_ignores)
