@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.meta.compare import (
     FIELDS,
     all_equal_in_value,
