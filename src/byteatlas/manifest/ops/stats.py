@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest
+from byteatlas.io.ranges import merge
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays, blocks
 from byteatlas.meta.grid import boundaries
@@ -137,25 +138,14 @@ def _requests(array: VirtualArray, flat: NDArray[np.int64], gap: int, block: int
     remote = rows.source >= 0
     entire = remote & (rows.length == WHOLE)
     ranged = np.flatnonzero(remote & ~entire)
-    source, offset = rows.source[ranged], rows.offset[ranged].astype(np.int64)
-    end = offset + rows.length[ranged].astype(np.int64)
-    order = np.lexsort((offset, source))
-    requests = fetched = 0
-    at: tuple[int, int, int] | None = None
-    for which, begin, stop in zip(source[order].tolist(), offset[order].tolist(), end[order].tolist(), strict=True):
-        if at is not None and at[0] == which and begin - at[2] <= gap and max(stop, at[2]) - at[1] <= block:
-            at = (which, at[1], max(stop, at[2]))
-            continue
-        fetched += at[2] - at[1] if at else 0
-        requests += 1
-        at = (which, begin, stop)
-    fetched += at[2] - at[1] if at else 0
+    length = rows.length[ranged].astype(np.int64)
+    requests = merge(rows.source[ranged].astype(np.int64), rows.offset[ranged].astype(np.int64), length, gap, block)
     return Cost(
         len(flat),
         int((rows.source == MISSING).sum()),
         int((rows.source == INLINE).sum()),
-        requests + int(entire.sum()),
-        int((end - offset).sum()),
-        fetched,
+        requests.total + int(entire.sum()),
+        int(length.sum()),
+        int(requests.length.sum()),
         len(np.unique(rows.source[remote])),
     )
