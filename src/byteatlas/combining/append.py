@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.chunks.slicing import sliced
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.inputs import find_variable, flatten
 from byteatlas.combining.model import CombineOptions, Input, ReadArray
@@ -17,6 +16,7 @@ from byteatlas.combining.plan import Prepared, prepare
 from byteatlas.combining.select.ops import select
 from byteatlas.errors import BadRequest, Conflict, NotFound
 from byteatlas.manifest.columns import CONSTANT_BYTES
+from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.compare import equal_in_value
 from byteatlas.meta.grid import boundaries
@@ -175,7 +175,7 @@ def already_there(existing: VirtualGroup, item: Input, dim: str, run: Run, whole
         first, last = np.searchsorted(borders, run).tolist()
         if borders[first] != run[0] or borders[last] != run[1]:
             return False
-        there, here = (bytes_of(m.load()) for m in (sliced(old.manifest, axis, first, last), array.manifest))
+        there, here = (bytes_of(m.load()) for m in (window(old.manifest, axis, first, last), array.manifest))
         if not (there == here if whole else there <= here) and not same_files(there, here):
             return False
     return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from byteatlas.errors import InvalidMetadata, Unsupported
-from byteatlas.manifest.kinds.sparse import WithEncoding
+from byteatlas.manifest.kinds.encoded import EncodedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
@@ -146,7 +146,7 @@ class Hierarchy:
         def make(path: str) -> VirtualArray:
             meta, column = self.array_meta(path)
             manifest = attach(path, meta)
-            return VirtualArray(meta, manifest if column is None else WithEncoding(manifest, column))
+            return VirtualArray(meta, manifest if column is None else EncodedManifest(manifest, column))
 
         if self._is_array(""):
             return make("")

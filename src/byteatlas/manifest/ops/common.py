@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.manifest.model import (
-    ChunkManifest,
     Manifest,
     Rows,
-    SourceInfo,
     VirtualArray,
     VirtualGroup,
     VirtualNode,
 )
-from byteatlas.types import Shape
 
 BLOCK = 1 << 17
 """Chunks whose rows are held at once while a manifest is walked."""
@@ -55,32 +52,3 @@ def blocks(manifest: Manifest, size: int = BLOCK) -> Iterator[tuple[NDArray[np.i
     for begin in range(0, total, size):
         chunks = np.arange(begin, min(begin + size, total), dtype=np.int64)
         yield chunks, manifest.rows(chunks)
-
-
-@dataclass(slots=True, eq=False)
-class Renamed:
-    """A manifest whose sources are others than those of the manifest behind it."""
-
-    inner: Manifest
-    change: Callable[[SourceInfo], SourceInfo]
-    _snapshot: tuple[SourceInfo, ...] = ()
-
-    @property
-    def grid_shape(self) -> Shape:
-        return self.inner.grid_shape
-
-    @property
-    def sources(self) -> tuple[SourceInfo, ...]:
-        inner, known = self.inner.sources, self._snapshot
-        if len(inner) > len(known):
-            known = self._snapshot = known + tuple(self.change(s) for s in inner[len(known) :])
-        return known
-
-    def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        return self.inner.rows(chunks)
-
-    def inline(self, chunk: int) -> bytes:
-        return self.inner.inline(chunk)
-
-    def load(self) -> ChunkManifest:
-        return replace(self.inner.load(), sources=self.sources)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import BadRequest
+from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
-from byteatlas.manifest.ops.common import Renamed, map_arrays
+from byteatlas.manifest.ops.common import map_arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,6 @@ def rename_sources(node: VirtualNode, how: Rename | Callable[[str], str]) -> Vir
         return replace(source, url=change(source.url))
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
-        return VirtualArray(old.meta, Renamed(old.manifest, info))
+        return VirtualArray(old.meta, RenamedManifest(old.manifest, info))
 
     return map_arrays(node, array)

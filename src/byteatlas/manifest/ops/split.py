@@ -3,58 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, NotFound
-from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray, VirtualGroup
+from byteatlas.manifest.kinds.window import window
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.manifest.ops.common import map_arrays
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, RectilinearGrid, RegularGrid
-from byteatlas.types import Shape
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """Chunks ``start`` to ``start + count`` along one axis of another manifest."""
-
-    inner: Manifest
-    axis: int
-    start: int
-    count: int
-
-    @property
-    def grid_shape(self) -> Shape:
-        whole = self.inner.grid_shape
-        return (*whole[: self.axis], self.count, *whole[self.axis + 1 :])
-
-    @property
-    def sources(self) -> tuple[SourceInfo, ...]:
-        return self.inner.sources
-
-    def _outer(self, chunks: NDArray[np.int64]) -> NDArray[np.int64]:
-        index = list(np.unravel_index(chunks, self.grid_shape))
-        index[self.axis] = index[self.axis] + self.start
-        flat = np.ravel_multi_index(index, self.inner.grid_shape)
-        return np.asarray(flat, np.int64)
-
-    def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        return self.inner.rows(self._outer(chunks) if len(chunks) else chunks)
-
-    def inline(self, chunk: int) -> bytes:
-        return self.inner.inline(int(self._outer(np.array([chunk], np.int64))[0]))
-
-    def load(self) -> ChunkManifest:
-        total = int(np.prod(self.grid_shape, dtype=np.int64))
-        chunks = np.arange(total, dtype=np.int64)
-        outer = self._outer(chunks) if total else chunks
-        rows = self.inner.rows(outer)
-        inlined = {i: self.inner.inline(int(outer[i])) for i in np.flatnonzero(rows.source == -2).tolist()}
-        return ChunkManifest(
-            self.grid_shape, self.sources, rows.source, rows.offset, rows.length, rows.encoding, inlined
-        )
 
 
 def split_arrays(node: VirtualGroup) -> dict[str, VirtualGroup]:
@@ -144,4 +102,4 @@ def _cut(path: str, array: VirtualArray, dimension: str, begin: int, end: int) -
             grid: RegularGrid | RectilinearGrid = meta.grid
         case RectilinearGrid(all_edges):
             grid = RectilinearGrid((*all_edges[:axis], all_edges[axis][first:last], *all_edges[axis + 1 :]))
-    return VirtualArray(replace(meta, shape=shape, grid=grid), Window(array.manifest, axis, first, last - first))
+    return VirtualArray(replace(meta, shape=shape, grid=grid), window(array.manifest, axis, first, last))
