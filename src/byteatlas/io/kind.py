@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
+from byteatlas.io.forms import DMRPP_SUFFIX, JSON_SUFFIXES, PARQUET_SUFFIXES, compression_of_bytes, form_of_name
 from byteatlas.io.local import local_path
 from byteatlas.io.open import open_source
 from byteatlas.types import JSON, ByteRange
@@ -14,11 +15,7 @@ from byteatlas.types import JSON, ByteRange
 Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
 """``json`` is a reference map in one text: JSON, or a DMR++ document."""
 
-JSON_SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.zstd", ".json.bz2", ".json.xz")
-PARQUET_SUFFIXES = (".parquet", ".parq")
-STORE_SUFFIXES = (".zarr", ".zip", ".zarr.zip")
 METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
-_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
 def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind:
@@ -32,20 +29,11 @@ def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"
-    if name.endswith(".dmrpp"):
+    if name.endswith(DMRPP_SUFFIX):
         return "json"
-    if path is None:
-        for suffixes, kind in _BY_SUFFIX:
-            if name.endswith(suffixes):
-                return kind
+    if path is None and (kind := form_of_name(name)) is not None:
+        return kind
     return _content(url, name, storage_options)
-
-
-_BY_SUFFIX: tuple[tuple[tuple[str, ...], Kind], ...] = (
-    (JSON_SUFFIXES, "json"),
-    (PARQUET_SUFFIXES, "parquet"),
-    (STORE_SUFFIXES, "zarr"),
-)
 
 
 def _folder(path: Path) -> Kind:
@@ -76,7 +64,7 @@ def _content(url: str, name: str, storage_options: Mapping[str, JSON] | None) ->
         return "json"
     if head.startswith(b"PK"):
         return "zarr"
-    if head.startswith(_COMPRESSED) and ".json" in name:
+    if compression_of_bytes(head) and ".json" in name:
         return "json"
     return "archive"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from byteatlas.errors import BadRequest, InvalidMetadata
+from byteatlas.io.forms import DMRPP_SUFFIX, form_of_name
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import open_source
@@ -21,8 +22,6 @@ from byteatlas.manifest.json.write import write_json
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, ReadOptions, WriteOptions
 from byteatlas.types import JSON, Buffer
-
-PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 
 
 def absolute(url: str) -> str:
@@ -55,7 +54,7 @@ def read_references(
     url = absolute(os.fspath(target)).rstrip("/")
     if options.base is None:
         options = replace(options, base=url)
-    if url.endswith(".dmrpp"):
+    if url.endswith(DMRPP_SUFFIX):
         from byteatlas.manifest.foreign.dmrpp import read_dmrpp
 
         return read_dmrpp(open_source(url, storage_options), url, options)
@@ -77,7 +76,7 @@ def is_parquet_map(url: str) -> bool:
     path = local_path(url)
     if path is not None and Path(path).exists():
         return Path(path).is_dir()
-    return url.endswith(PARQUET_SUFFIXES)
+    return form_of_name(url) == "parquet"
 
 
 def _as_text(references: Mapping[str, Any]) -> bytes:
@@ -105,7 +104,7 @@ def _read_text(source: Source, where: str, options: ReadOptions) -> VirtualNode:
 
 def format_of(url: str) -> Format:
     """The form that a target's suffix stands for."""
-    return "parquet" if url.rstrip("/").endswith(PARQUET_SUFFIXES) else "json"
+    return "parquet" if form_of_name(url) == "parquet" else "json"
 
 
 def write_references(
