@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import byteatlas
-from byteatlas.manifest import kinds
+from byteatlas.manifest import facts, kinds
 from byteatlas.manifest.kinds.encoded import EncodedManifest
 from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.kinds.segments import SegmentedManifest
@@ -20,7 +21,10 @@ from byteatlas.manifest.kinds.sparse import SourceTable, SparseManifest
 from byteatlas.manifest.kinds.stream import StreamedManifest
 from byteatlas.manifest.kinds.strided import Strided
 from byteatlas.manifest.kinds.window import WindowManifest, window
-from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, Manifest, Rows, SourceInfo
+from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray
+from byteatlas.manifest.ops.common import blocks
+from byteatlas.meta.dtypes import from_numpy
+from byteatlas.meta.model import ArrayMeta, Encoding, RegularGrid
 
 ROOT = Path(byteatlas.__file__).parent
 GRID = (3, 2, 4)
@@ -85,6 +89,30 @@ def test_one_chunk_some_chunks_and_all_chunks(kind: str) -> None:
     rows = MAKERS[kind]().rows(some)
     assert [int(s) for s in rows.source >= 0] == [one_by_one[i][0] not in ("inline", "missing") for i in some]
     assert len(MAKERS[kind]().rows(np.empty(0, np.int64)).source) == 0
+
+
+@pytest.mark.parametrize("block", [1, 5, 1000])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_facts_about_every_kind(kind: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One walk over blocks of rows gives what looking up every chunk gives."""
+    monkeypatch.setattr(facts, "blocks", partial(blocks, size=block))
+    manifest = MAKERS[kind]()
+    cells = everything(manifest)
+    in_files = [c for c in cells if c[0] not in ("inline", "missing")]
+    sizes = [c[2] for c in in_files] + [len(c[1]) for c in cells if c[0] == "inline"]
+    found = facts.chunk_facts(manifest)
+    assert (found.chunks, found.missing) == (len(cells), cells.count(("missing",)))
+    assert (found.present, found.inline, found.whole) == (len(sizes), len(sizes) - len(in_files), 0)
+    assert (found.stored, found.smallest, found.largest) == (sum(sizes), min(sizes), max(sizes))
+    assert found.histogram.tolist() == [sum(s.bit_length() - 1 == k for s in sizes) for k in range(65)]
+    for one in found.sources:
+        own = [(c[1], c[2]) for c in in_files if c[0] == one.info]
+        assert (one.chunks, one.bytes) == (len(own), sum(n for _, n in own))
+        assert (one.begin, one.end) == (min(a for a, _ in own), max(a + n for a, n in own))
+    assert sum(one.chunks for one in found.sources) == len(in_files)
+    infos = {c[0].url: c[0] for c in in_files}
+    meta = ArrayMeta((1,), from_numpy(np.dtype("i1")), RegularGrid((1,)), (Encoding(()),))
+    assert facts.sources_of(VirtualArray(meta, manifest)) == infos
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,25 +23,13 @@ from byteatlas.manifest.model import (
     VirtualArray,
     VirtualGroup,
 )
+from byteatlas.manifest.ops.common import map_group
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
 
 SMALL = 64 << 20
 """Bytes; arrays up to this are read and kept in the map where references alone cannot say a selection."""
-
-
-def map_arrays(
-    group: VirtualGroup, change: Callable[[str, VirtualArray], VirtualArray | None], prefix: str = ""
-) -> VirtualGroup:
-    """The tree with every array changed, or left out where ``change`` gives None."""
-    arrays: dict[str, VirtualArray] = {}
-    for name, array in group.arrays.items():
-        new = change(prefix + name, array)
-        if new is not None:
-            arrays[name] = new
-    groups = {n: map_arrays(g, change, f"{prefix}{n}/") for n, g in group.groups.items()}
-    return replace(group, arrays=arrays, groups=groups)
 
 
 def select(
@@ -60,7 +48,7 @@ def select(
             return array
         return select_array(array, names.index(dim), start, stop, path=path, read=read, cut=cut)
 
-    return map_arrays(group, change)
+    return map_group(group, change)
 
 
 def select_array(
@@ -151,7 +139,7 @@ def mask(
         boxes = {names.index(d): box for d, box in region.items()}
         return masked_array(array, boxes, path=path, keep_cut=keep_cut, fill=fill)
 
-    return map_arrays(group, change)
+    return map_group(group, change)
 
 
 def masked_array(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
-from byteatlas.manifest.ops.common import map_arrays
+from byteatlas.manifest.ops.common import map_group
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, RectilinearGrid, RegularGrid
 
@@ -41,9 +42,7 @@ def only(node: VirtualGroup, paths: list[str]) -> VirtualGroup:
         if path not in known:
             raise NotFound(f"no array {path!r}", known)
     wanted = set(paths)
-    kept = map_arrays(node, lambda path, array: array if path in wanted else None)
-    assert isinstance(kept, VirtualGroup)
-    return _pruned(kept)
+    return _pruned(map_group(node, lambda path, array: array if path in wanted else None))
 
 
 def _pruned(node: VirtualGroup) -> VirtualGroup:
@@ -70,8 +69,7 @@ def split_along(node: VirtualGroup, dimension: str, every: int) -> Iterator[Virt
     total = next(iter(lengths.values()))
     for begin in range(0, total, every):
         end = min(begin + every, total)
-        piece = map_arrays(node, lambda path, array, a=begin, b=end: _cut(path, array, dimension, a, b))  # type: ignore[misc]
-        assert isinstance(piece, VirtualGroup)
+        piece = map_group(node, partial(_cut, dimension=dimension, begin=begin, end=end))
         yield replace(piece, report=())
 
 
@@ -85,7 +83,7 @@ def _length(meta: ArrayMeta, dimension: str) -> int:
     return meta.shape[(meta.dimension_names or ()).index(dimension)]
 
 
-def _cut(path: str, array: VirtualArray, dimension: str, begin: int, end: int) -> VirtualArray:
+def _cut(path: str, array: VirtualArray, *, dimension: str, begin: int, end: int) -> VirtualArray:
     meta = array.meta
     if dimension not in (meta.dimension_names or ()):
         return array
