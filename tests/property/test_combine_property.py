@@ -15,7 +15,8 @@ from byteatlas.array import open_node
 from byteatlas.combining import CombineOptions, combine
 from byteatlas.combining.chunks.slicing import parts
 from byteatlas.combining.chunks.small_arrays import inline_array
-from byteatlas.combining.select.ops import rechunk, select_array, transpose
+from byteatlas.combining.select.ops import select_array
+from byteatlas.combining.select.restructure import rechunk, transpose
 from byteatlas.io.source import Source
 from byteatlas.manifest.columns import Piece, assemble, positions
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, VirtualArray, VirtualGroup

@@ -51,7 +51,7 @@ def combine(
         Conflict: a difference that cannot be reconciled; a sentence for each, with the files and their values.
         Forbidden: coordinates in files that the input which names them has no right to.
     """
-    from byteatlas.combining.plan import build
+    from byteatlas.combining.build import build
 
     prepared, how = _prepared(inputs, chosen(concat, options, more), (access, storage_options, policy), progress)
     return tree(build(prepared), how)

@@ -8,9 +8,9 @@ from itertools import chain
 
 from byteatlas.combining.compare.bulk import Chains
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
-from byteatlas.combining.coordinates.order import Arranged, arrange, files_of
+from byteatlas.combining.coordinates.order import Arranged, arrange
 from byteatlas.combining.coordinates.times import TimeUnits
-from byteatlas.combining.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
+from byteatlas.combining.model import CombineOptions, Finding, Input, ReadArray
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta
@@ -201,26 +201,3 @@ def referred(array: VirtualArray) -> set[str]:
         if isinstance(text, str):
             found |= {word.rstrip(":") for word in text.split()}
     return found
-
-
-def dimension_plan(dim: Dimension, names: Sequence[str]) -> DimensionPlan:
-    """A dimension as the plan shows it."""
-    coord = dim.coordinate
-    if coord.values is None:
-        blocks = tuple(BlockPlan(None, None, n, (name,)) for n, name in zip(dim.lengths, names, strict=True))
-    else:
-        files = files_of(dim.arranged, names)
-        blocks = tuple(
-            BlockPlan(scalar_json(b[0]) if len(b) else None, scalar_json(b[-1]) if len(b) else None, n, tuple(f))
-            for b, n, f in zip(dim.arranged.blocks, dim.lengths, files, strict=True)
-        )
-    time = coord.time
-    return DimensionPlan(
-        dim.name,
-        coord.source,
-        dim.arranged.direction,
-        sum(dim.lengths),
-        blocks,
-        time.text if time else None,
-        time.calendar if time else None,
-    )

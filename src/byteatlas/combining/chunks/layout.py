@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from byteatlas.combining.compare.classify import Class
-from byteatlas.combining.variable.reconcile import Merged, Numbered
+from byteatlas.combining.variable.encodings import Merged, Numbered
 from byteatlas.errors import Unsupported
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, Encoding, RectilinearGrid, RegularGrid

@@ -11,8 +11,8 @@ from byteatlas.combining.chunks.layout import Layout, Member, compacted, explici
 from byteatlas.combining.compare.classify import Class
 from byteatlas.combining.context import Context
 from byteatlas.combining.model import Finding
+from byteatlas.combining.variable.encodings import Merged
 from byteatlas.combining.variable.outcome import Mosaic, Outcome
-from byteatlas.combining.variable.reconcile import Merged
 from byteatlas.manifest.columns import Piece
 from byteatlas.manifest.model import VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts

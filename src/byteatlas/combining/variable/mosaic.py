@@ -15,7 +15,8 @@ from byteatlas.combining.context import Context, Dimension, concat_axes
 from byteatlas.combining.model import Finding
 from byteatlas.combining.variable.finish import assemble_job
 from byteatlas.combining.variable.outcome import Outcome
-from byteatlas.combining.variable.reconcile import Question, reconcile, shape_conflicts
+from byteatlas.combining.variable.question import Question
+from byteatlas.combining.variable.reconcile import reconcile, shape_conflicts
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
 from byteatlas.types import Shape

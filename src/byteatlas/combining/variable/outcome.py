@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from byteatlas.combining.model import Finding
@@ -41,3 +41,15 @@ class Mosaic:
 
 Job: TypeAlias = Ready | Run | Mosaic
 Outcome: TypeAlias = tuple[Job | None, list[Finding]]
+
+
+def meta_of(job: Job) -> ArrayMeta:
+    return job.array.meta if isinstance(job, Ready) else job.meta
+
+
+def with_meta(job: Job, meta: ArrayMeta) -> Job:
+    match job:
+        case Ready(array, action):
+            return Ready(replace(array, meta=meta), action)
+        case Run() | Mosaic():
+            return replace(job, meta=meta)

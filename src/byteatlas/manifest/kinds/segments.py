@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import NotFound
-from byteatlas.manifest.columns import SourceTable, concatenated_manifests
+from byteatlas.manifest.columns import concatenated_manifests
+from byteatlas.manifest.merged_sources import SourceTable
 from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo
 from byteatlas.types import Shape
 
