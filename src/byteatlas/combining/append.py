@@ -21,11 +21,11 @@ from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, Virtua
 from byteatlas.meta.compare import equal_in_value
 from byteatlas.meta.grid import boundaries
 
-Run: TypeAlias = tuple[int, int]
+Positions: TypeAlias = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded) in the map."""
-Line: TypeAlias = NDArray[Any]
+CoordinateValues: TypeAlias = NDArray[Any]
 """Coordinate values, one-dimensional."""
-Bytes: TypeAlias = tuple[str, str | None, int, int] | bytes
+StoredBytes: TypeAlias = tuple[str, str | None, int, int] | bytes
 """A range of a file (URL, stamp, offset, length), or bytes in the map."""
 
 
@@ -70,13 +70,13 @@ def append(
     known = coordinate_of(existing, dim, read)
     added: list[Input] = []
     skipped: list[Input] = []
-    replaced: list[tuple[Run, Input]] = []
-    woven: list[Input] = []
-    pieces = [("map", existing)]
+    replaced: list[tuple[Positions, Input]] = []
+    interleaved: list[Input] = []
+    parts = [("map", existing)]
     for item in inputs:
         runs = where_in(known, item, dim, existing, read)
         if not runs:
-            (woven if replacing and shares(known, item, dim, existing, read) else added).append(item)
+            (interleaved if replacing and shares(known, item, dim, existing, read) else added).append(item)
         elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs):
             skipped.append(item)
         elif not replacing:
@@ -85,29 +85,29 @@ def append(
         elif len(runs) == 1:
             replaced.append((runs[0], item))
         else:
-            woven.append(item)
-    news = [i.name for _, i in replaced] + [i.name for i in woven]
+            interleaved.append(item)
+    news = [i.name for _, i in replaced] + [i.name for i in interleaved]
     report = Appended(tuple(i.name for i in added), tuple(i.name for i in skipped), tuple(news))
-    if not (added or replaced or woven):
+    if not (added or replaced or interleaved):
         return Addition(report, None)
     # Attributes of the map stay: a new file's different history must not take them away.
     chosen = replace(options, order="coordinate", attributes="first")
     if replaced:
-        pieces = spliced(existing, replaced, dim, len(known))
-    if woven:  # their values are among others: what comes last counts
-        pieces += [(i.name, i.group) for i in woven]
+        parts = spliced(existing, replaced, dim, len(known))
+    if interleaved:  # their values are among others: what comes last counts
+        parts += [(i.name, i.group) for i in interleaved]
         prepared = prepare(
-            [g for _, g in pieces], replace(chosen, duplicates="last"), read=read, names=[n for n, _ in pieces]
+            [g for _, g in parts], replace(chosen, duplicates="last"), read=read, names=[n for n, _ in parts]
         )
         if not added or prepared.conflicts:
             return Addition(report, prepared)
-        pieces = [("map", prepared.result())]
-    pieces += [(i.name, i.group) for i in added]
-    prepared = prepare([g for _, g in pieces], chosen, read=read, names=[n for n, _ in pieces])
+        parts = [("map", prepared.result())]
+    parts += [(i.name, i.group) for i in added]
+    prepared = prepare([g for _, g in parts], chosen, read=read, names=[n for n, _ in parts])
     return Addition(report, prepared)
 
 
-def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> Line:
+def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> CoordinateValues:
     """The map's coordinate values. Raises `BadRequest` when it has none."""
     item = flatten([group], ["map"])[0]
     path = find_variable(dim, item)
@@ -116,7 +116,9 @@ def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> Line:
     return read_all([item.arrays[path]], read)[0]
 
 
-def where_in(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> list[Run]:
+def where_in(
+    known: CoordinateValues, item: Input, dim: str, existing: VirtualGroup, read: ReadArray
+) -> list[Positions]:
     """The runs of positions in the map that hold this input's coordinate values; none when they are not all there."""
     values = own_values(item, dim, existing, read)
     if values is None or not len(values) or not len(known):
@@ -133,13 +135,13 @@ def where_in(known: Line, item: Input, dim: str, existing: VirtualGroup, read: R
     return [(int(places[a]), int(places[b - 1]) + 1) for a, b in zip(starts, stops, strict=True)]
 
 
-def shares(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
+def shares(known: CoordinateValues, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
     """Whether some of an input's coordinate values are in the map."""
     values = own_values(item, dim, existing, read)
     return values is not None and bool(np.isin(values, known).any())
 
 
-def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> Line | None:
+def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> CoordinateValues | None:
     """An input's coordinate values; None when it has none, or they are in other units than those of the map.
 
     An input in other units is left to the combination to sort out.
@@ -155,7 +157,7 @@ def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -
     return read_all([array], read)[0].reshape(-1)
 
 
-def already_there(existing: VirtualGroup, item: Input, dim: str, run: Run, whole: bool) -> bool:
+def already_there(existing: VirtualGroup, item: Input, dim: str, run: Positions, whole: bool) -> bool:
     """Whether the map's chunks for these positions are this input's chunks.
 
     They are when they refer to the same bytes (in parts, perhaps, where the map had to cut chunks), or to nothing but
@@ -176,20 +178,20 @@ def already_there(existing: VirtualGroup, item: Input, dim: str, run: Run, whole
         if borders[first] != run[0] or borders[last] != run[1]:
             return False
         there, here = (bytes_of(m.load()) for m in (window(old.manifest, axis, first, last), array.manifest))
-        if not (there == here if whole else there <= here) and not same_files(there, here):
+        if not (there == here if whole else there <= here) and not only_unchanged_files(there, here):
             return False
     return True
 
 
-def bytes_of(m: ChunkManifest) -> set[Bytes]:
+def bytes_of(m: ChunkManifest) -> set[StoredBytes]:
     """What a manifest refers to: ranges of files, and the bytes that are in it (but what stands for missing chunks)."""
     stored = m.source >= 0
     ranges = zip(m.source[stored].tolist(), m.offset[stored].tolist(), m.length[stored].tolist(), strict=True)
-    found: set[Bytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
+    found: set[StoredBytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
     return (found | set(m.inlined.values())) - {CONSTANT_BYTES}
 
 
-def same_files(there: set[Bytes], here: set[Bytes]) -> bool:
+def only_unchanged_files(there: set[StoredBytes], here: set[StoredBytes]) -> bool:
     """Whether all are ranges of the same files, of which is known that they did not change."""
     files, own = ({b[:2] if isinstance(b, tuple) else None for b in side} for side in (there, here))
     return bool(files) and files <= own and all(f is not None and f[1] is not None for f in files)
@@ -212,20 +214,20 @@ def find(group: VirtualGroup, path: str) -> VirtualArray | None:
 
 def spliced(
     existing: VirtualGroup,
-    replaced: Sequence[tuple[Run, Input]],
+    replaced: Sequence[tuple[Positions, Input]],
     dim: str,
     length: int,
 ) -> list[tuple[str, VirtualGroup]]:
-    """The map cut around what is replaced, and the new pieces."""
-    pieces: list[tuple[str, VirtualGroup]] = []
+    """The map cut around what is replaced, and the new parts."""
+    parts: list[tuple[str, VirtualGroup]] = []
     at = 0
     for (start, stop), item in sorted(replaced, key=lambda r: r[0]):
         if start < at:
             raise Conflict([f"{item.name} and another file replace the same {dim!r} values [duplicate]"])
         if start > at:
-            pieces.append((f"map {at}:{start}", select(existing, dim, at, start, cut=True)))
-        pieces.append((item.name, item.group))
+            parts.append((f"map {at}:{start}", select(existing, dim, at, start, cut=True)))
+        parts.append((item.name, item.group))
         at = stop
     if at < length:
-        pieces.append((f"map {at}:{length}", select(existing, dim, at, length, cut=True)))
-    return pieces
+        parts.append((f"map {at}:{length}", select(existing, dim, at, length, cut=True)))
+    return parts

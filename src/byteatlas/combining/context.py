@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from byteatlas.combining.compare.bulk import Chains
+from byteatlas.combining.compare.bulk import KnownEncodings
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
 from byteatlas.combining.coordinates.order import Arranged, arrange
 from byteatlas.combining.coordinates.times import TimeUnits
@@ -39,7 +39,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class CombineContext:
     """Everything that the treatment of one variable may ask.
 
     Attributes:
@@ -47,8 +47,9 @@ class Context:
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
-        chains: what is known of the encodings of the variable that was looked at last.
-        woven: inputs were cut, because their coordinates interleave or overlap: there may be many of one file.
+        known_encodings: what is known of the encodings of the variable that was looked at last.
+        interleaved: inputs were split, because their coordinates interleave or overlap: there may be several inputs of
+            one file.
     """
 
     inputs: Sequence[Input]
@@ -59,11 +60,13 @@ class Context:
     dims: tuple[Dimension, ...]
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
-    woven: bool = False
-    chains: Chains = field(default_factory=Chains)
+    interleaved: bool = False
+    known_encodings: KnownEncodings = field(default_factory=KnownEncodings)
 
 
-def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> tuple[Context, list[Finding]]:
+def establish(
+    inputs: Sequence[Input], options: CombineOptions, read: ReadArray
+) -> tuple[CombineContext, list[Finding]]:
     """Coordinate values and the order of inputs along each dimension."""
     names = [i.name for i in inputs]
     findings: list[Finding] = []
@@ -84,7 +87,7 @@ def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray)
         for path in bounds_of(d.coordinate, inputs)
     }
     named = frozenset(helpers(inputs if columns is None else inputs[:1]))
-    return Context(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
+    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
 
 
 def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] | None:
@@ -157,7 +160,7 @@ def size_of(dim: str, item: Input) -> int | None:
     return None
 
 
-def concat_axes(meta: ArrayMeta, context: Context) -> dict[int, Dimension]:
+def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension]:
     """The axes of an array that are concatenated dimensions."""
     names = meta.dimension_names
     if names is None:

@@ -13,15 +13,15 @@ from byteatlas.combining.model import (
     VariablePlan,
     scalar_json,
 )
-from byteatlas.combining.variable.outcome import Job, Run, meta_of
+from byteatlas.combining.variable.treatment import Concatenation, Treatment, meta_of
 from byteatlas.meta.grid import chunk_total
 from byteatlas.meta.model import RectilinearGrid
 
 
-def variable_plan(path: str, job: Job) -> VariablePlan:
+def variable_plan(path: str, treatment: Treatment) -> VariablePlan:
     """A variable as the plan shows it."""
-    meta = meta_of(job)
-    action = job.action if not isinstance(job, Run) else "concatenated"
+    meta = meta_of(treatment)
+    action = treatment.action if not isinstance(treatment, Concatenation) else "concatenated"
     grid = meta.grid
     if isinstance(grid, RectilinearGrid):
         chunks = " x ".join(edges_text(e) for e in grid.edges)

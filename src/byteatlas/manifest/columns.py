@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest
-from byteatlas.manifest.merged_sources import SourceMemo, SourceTable, renumber
+from byteatlas.manifest.merged_sources import MergedSources, SourceMemo, renumber
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest
 from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Shape
@@ -25,7 +25,7 @@ CONSTANT_BYTES = b"\0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class PlacedManifest:
     """One manifest's place in a larger grid.
 
     Attributes:
@@ -42,22 +42,22 @@ class Piece:
     constant: int | None = None
 
 
-def assemble(grid_shape: Shape, pieces: Sequence[Piece]) -> ChunkManifest:
-    """One manifest from many. Grid positions that no piece covers are missing. Pieces must not overlap."""
-    if follow_each_other(grid_shape, pieces):
-        return concatenated(grid_shape, [p.manifest for p in pieces], pieces)
-    return scattered(grid_shape, pieces)
+def assemble(grid_shape: Shape, parts: Sequence[PlacedManifest]) -> ChunkManifest:
+    """One manifest from many. Grid positions that no part covers are missing. Parts must not overlap."""
+    if follow_each_other(grid_shape, parts):
+        return concatenated(grid_shape, [p.manifest for p in parts], parts)
+    return scattered(grid_shape, parts)
 
 
-def follow_each_other(grid_shape: Shape, pieces: Sequence[Piece]) -> bool:
-    """Whether the pieces' columns, one after the other, are the grid in C order."""
+def follow_each_other(grid_shape: Shape, parts: Sequence[PlacedManifest]) -> bool:
+    """Whether the parts' columns, one after the other, are the grid in C order."""
     if not grid_shape:
-        return len(pieces) == 1
+        return len(parts) == 1
     at, rest = 0, grid_shape[1:]
     zeros = (0,) * len(rest)
-    for piece in pieces:
-        shape = piece.manifest.grid_shape
-        if piece.origin[0] != at or shape[1:] != rest or piece.origin[1:] != zeros:
+    for part in parts:
+        shape = part.manifest.grid_shape
+        if part.origin[0] != at or shape[1:] != rest or part.origin[1:] != zeros:
             return False
         at += shape[0]
     return at == grid_shape[0]
@@ -116,9 +116,12 @@ def concatenated_manifests(
 
 
 def concatenated(
-    grid_shape: Shape, manifests: Sequence[ChunkManifest], pieces: Sequence[Piece], memo: SourceMemo | None = None
+    grid_shape: Shape,
+    manifests: Sequence[ChunkManifest],
+    parts: Sequence[PlacedManifest],
+    memo: SourceMemo | None = None,
 ) -> ChunkManifest:
-    """Manifests one after the other; ``pieces`` (none, or one for each) say what becomes of encodings."""
+    """Manifests one after the other; ``parts`` (none, or one for each) say what becomes of encodings."""
     total = math.prod(grid_shape)
     (source, offset, length), counts = joined(manifests, total)
     starts = [0, *accumulate(counts)]
@@ -127,12 +130,12 @@ def concatenated(
     for m, start in zip(manifests, starts, strict=False) if any(map(INLINED, manifests)) else ():
         if m.inlined:
             inlined.update({k + start: v for k, v in m.inlined.items()} if start else m.inlined)
-    encoding = encoding_column(pieces, counts, total) if pieces else plain_encoding(manifests, starts)
-    for piece, start in zip(pieces, starts, strict=False):
-        if piece.constant is not None and encoding is not None:
-            stop = start + len(piece.manifest.source)
+    encoding = encoding_column(parts, counts, total) if parts else plain_encoding(manifests, starts)
+    for part, start in zip(parts, starts, strict=False):
+        if part.constant is not None and encoding is not None:
+            stop = start + len(part.manifest.source)
             absent = np.flatnonzero(source[start:stop] == MISSING) + start
-            source[absent], encoding[absent] = INLINE, piece.constant
+            source[absent], encoding[absent] = INLINE, part.constant
             inlined.update(dict.fromkeys(absent.tolist(), CONSTANT_BYTES))
     return ChunkManifest(grid_shape, sources, source, offset, length, encoding, inlined)
 
@@ -148,54 +151,54 @@ def plain_encoding(manifests: Sequence[ChunkManifest], starts: Sequence[int]) ->
     return column
 
 
-def encoding_column(pieces: Sequence[Piece], counts: Sequence[int], total: int) -> EncodingColumn | None:
-    """The encoding column of pieces that follow each other; None when it would be all zero."""
-    if all(p.constant is None and not shifted(p) and p.manifest.encoding is None for p in pieces):
+def encoding_column(parts: Sequence[PlacedManifest], counts: Sequence[int], total: int) -> EncodingColumn | None:
+    """The encoding column of parts that follow each other; None when it would be all zero."""
+    if all(p.constant is None and not shifted(p) and p.manifest.encoding is None for p in parts):
         return None
     column = np.repeat(
-        np.fromiter((p.encodings[0] if p.encodings else 0 for p in pieces), np.uint16, len(pieces)), np.asarray(counts)
+        np.fromiter((p.encodings[0] if p.encodings else 0 for p in parts), np.uint16, len(parts)), np.asarray(counts)
     )
     at = 0
-    for piece, count in zip(pieces, counts, strict=True):
-        if piece.manifest.encoding is not None:
-            column[at : at + count] = piece_encoding(piece)
+    for part, count in zip(parts, counts, strict=True):
+        if part.manifest.encoding is not None:
+            column[at : at + count] = part_encoding(part)
         at += count
-    return column if column.any() or any(p.constant is not None for p in pieces) else None
+    return column if column.any() or any(p.constant is not None for p in parts) else None
 
 
-def shifted(piece: Piece) -> bool:
-    return piece.encodings is not None and any(e != i for i, e in enumerate(piece.encodings))
+def shifted(part: PlacedManifest) -> bool:
+    return part.encodings is not None and any(e != i for i, e in enumerate(part.encodings))
 
 
-def piece_encoding(piece: Piece) -> EncodingColumn:
-    """The new encoding numbers of one piece's chunks."""
-    manifest = piece.manifest
+def part_encoding(part: PlacedManifest) -> EncodingColumn:
+    """The new encoding numbers of one part's chunks."""
+    manifest = part.manifest
     old = manifest.encoding if manifest.encoding is not None else np.zeros(len(manifest.source), np.uint16)
-    return np.asarray(piece.encodings, np.uint16)[old] if piece.encodings is not None else old.copy()
+    return np.asarray(part.encodings, np.uint16)[old] if part.encodings is not None else old.copy()
 
 
-def scattered(grid_shape: Shape, pieces: Sequence[Piece]) -> ChunkManifest:
+def scattered(grid_shape: Shape, parts: Sequence[PlacedManifest]) -> ChunkManifest:
     """Pieces anywhere in the grid (tiles, a later axis)."""
     source = np.full(grid_shape, MISSING, np.int32)
     offset, length = np.zeros(grid_shape, np.uint64), np.zeros(grid_shape, np.uint64)
-    many = any(p.constant is not None or shifted(p) or p.manifest.encoding is not None for p in pieces)
+    many = any(p.constant is not None or shifted(p) or p.manifest.encoding is not None for p in parts)
     encoding = np.zeros(grid_shape, np.uint16) if many else None
-    table = SourceTable()
+    table = MergedSources()
     inlined: dict[int, bytes] = {}
-    for piece in pieces:
-        m = piece.manifest
-        where = tuple(slice(o, o + n) for o, n in zip(piece.origin, m.grid_shape, strict=True))
+    for part in parts:
+        m = part.manifest
+        where = tuple(slice(o, o + n) for o, n in zip(part.origin, m.grid_shape, strict=True))
         places = table.add(m.sources)
         present = m.source >= 0
         moved = m.source + places if isinstance(places, int) else np.asarray(places, np.int32)[np.maximum(m.source, 0)]
         new = np.where(present, moved, m.source).astype(np.int32)
-        flat = positions(grid_shape, piece.origin, m.grid_shape) if m.inlined or piece.constant is not None else None
-        numbers = piece_encoding(piece) if encoding is not None else None
+        flat = positions(grid_shape, part.origin, m.grid_shape) if m.inlined or part.constant is not None else None
+        numbers = part_encoding(part) if encoding is not None else None
         if flat is not None:
             inlined.update({int(flat[k]): v for k, v in m.inlined.items()})
-            if piece.constant is not None and numbers is not None:
+            if part.constant is not None and numbers is not None:
                 absent = new == MISSING
-                new[absent], numbers[absent] = INLINE, piece.constant
+                new[absent], numbers[absent] = INLINE, part.constant
                 inlined.update(dict.fromkeys(flat[absent].tolist(), CONSTANT_BYTES))
         source[where], offset[where] = new.reshape(m.grid_shape), m.offset.reshape(m.grid_shape)
         length[where] = m.length.reshape(m.grid_shape)

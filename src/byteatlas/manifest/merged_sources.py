@@ -17,7 +17,7 @@ SOURCES, URL, FIRST = attrgetter("sources"), attrgetter("url"), itemgetter(0)
 
 
 @dataclass(slots=True)
-class SourceTable:
+class MergedSources:
     """The merged source table. Files are known by their URL; one URL with two stamps has two entries."""
 
     sources: list[SourceInfo] = field(default_factory=list)
@@ -79,7 +79,7 @@ def renumber(
         if single and len(set(map(URL, firsts))) == len(firsts):
             sources, shift = tuple(firsts), np.arange(len(firsts), dtype=np.int32)
         else:
-            table = SourceTable()
+            table = MergedSources()
             source = np.zeros(starts[-1], np.int32) if source is None and not single else source
             bases = list(map(table.place, firsts)) if source is None else merge_tables(table, source, manifests, starts)
             sources, shift = tuple(table.sources), np.asarray(bases, np.int32)
@@ -99,7 +99,7 @@ def renumber(
 
 
 def merge_tables(
-    table: SourceTable, source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int]
+    table: MergedSources, source: NDArray[np.int32], manifests: Sequence[ChunkManifest], starts: Sequence[int]
 ) -> list[int]:
     """What to add to each manifest's numbers; where adding does not do, the numbers are changed at once."""
     bases = []

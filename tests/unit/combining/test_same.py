@@ -13,7 +13,7 @@ import pytest
 from byteatlas import api
 from byteatlas.array import Array
 from byteatlas.combining.chunks.small_arrays import inline_array
-from byteatlas.combining.compare.bulk import BATCH, Chains
+from byteatlas.combining.compare.bulk import BATCH, KnownEncodings
 from byteatlas.combining.compare.classify import alike, classify
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
@@ -57,7 +57,7 @@ OTHERS: dict[str, Callable[[ArrayMeta], ArrayMeta]] = {
 def test_one_that_differs_is_found(name: str, at: int) -> None:
     metas = [described(chain()) for _ in range(2 * BATCH + 1)]
     metas[at] = OTHERS[name](metas[at])
-    found = classify(metas, range(len(metas)), NONE, Chains())
+    found = classify(metas, range(len(metas)), NONE, KnownEncodings())
     assert [alike(m, metas[0], NONE) for m in metas].count(False) in (1, len(metas) - 1)
     assert sorted(len(c.members) for c in found) == [1, len(metas) - 1]
     assert sorted(i for c in found for i in c.members) == list(range(len(metas)))
@@ -67,12 +67,12 @@ def test_one_that_differs_is_found(name: str, at: int) -> None:
 
 def test_settings_that_decoders_ignore_make_no_difference() -> None:
     metas = [described(chain(level)) for level in (1, 4, 4, 9)]
-    (one,) = classify(metas, range(4), NONE, Chains())
+    (one,) = classify(metas, range(4), NONE, KnownEncodings())
     assert one.members == (0, 1, 2, 3)
 
 
 def test_chains_of_the_variable_before_vouch_for_the_same_objects_only() -> None:
-    files, chains = [chain() for _ in range(5)], Chains()
+    files, chains = [chain() for _ in range(5)], KnownEncodings()
     assert len(classify([described(c) for c in files], range(5), NONE, chains)) == 1
     assert chains.known(files)
     assert len(classify([described(c, np.float32(1)) for c in files], range(5), NONE, chains)) == 1
@@ -107,7 +107,7 @@ def test_any_mixture_is_grouped_as_comparing_one_by_one_does(seed: int) -> None:
         if home is None:
             wanted.append(home := [])
         home.append(i)
-    found = classify(metas, range(60), frozenset({0}), Chains())
+    found = classify(metas, range(60), frozenset({0}), KnownEncodings())
     assert [list(c.members) for c in found] == wanted
     for cls in found:
         assert cls.meta is metas[cls.members[0]]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.chunks.common_borders import cuts, full_edges, split
+from byteatlas.combining.chunks.common_borders import chunk_borders, full_edges, split_chunks
 from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
@@ -36,13 +36,13 @@ def parts(array: VirtualArray, axis: int, spans: Sequence[Span]) -> list[Virtual
     step = raw_step(array, axis)
     if step is not None:
         return [byte_range(array, axis, span, step) for span in spans]
-    own = cuts(array, axis)
-    fine = split(array, axis, own, np.union1d(own, inside))
+    own = chunk_borders(array, axis)
+    fine = split_chunks(array, axis, own, np.union1d(own, inside))
     fine_borders = boundaries(length, fine.meta.grid, axis)
-    cut_at = set(inside.tolist())
+    split_at = set(inside.tolist())
     return [
         simplified(whole_chunks(fine, axis, fine_borders, (a, b)), axis)
-        if a in cut_at
+        if a in split_at
         else whole_chunks(array, axis, borders, (a, b))
         for a, b in spans
     ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from byteatlas.combining.compare.classify import Class
+from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combining.compare.significant import ABSENT, MEANING, SIGNIFICANT, show_json
-from byteatlas.combining.model import Attributes, Finding
+from byteatlas.combining.model import AttributePolicy, Finding
 from byteatlas.meta.compare import all_equal_in_value, all_identical, equal_in_value
 from byteatlas.types import JSON
 
@@ -15,7 +15,7 @@ OPTIONAL = ("standard_name", "grid_mapping", "positive")
 """Of those, the ones that a file may lack without its values meaning something else."""
 
 
-def merged(documents: Sequence[Mapping[str, JSON]], policy: Attributes) -> tuple[dict[str, JSON], list[str]]:
+def merged(documents: Sequence[Mapping[str, JSON]], policy: AttributePolicy) -> tuple[dict[str, JSON], list[str]]:
     """The attributes to keep and the names of those that differ.
 
     Those that say what numbers mean count as the same when only their numbers are spelled differently.
@@ -35,7 +35,7 @@ def merged(documents: Sequence[Mapping[str, JSON]], policy: Attributes) -> tuple
 
 
 def check_meaning(
-    path: str, classes: Sequence[Class], names: Sequence[str], skip: frozenset[str]
+    path: str, classes: Sequence[MetadataClass], names: Sequence[str], skip: frozenset[str]
 ) -> tuple[list[Finding], list[str]]:
     """Conflicts for attributes that change the meaning of values; ``skip`` are reconciled elsewhere."""
     found: list[Finding] = []
@@ -55,7 +55,7 @@ def check_meaning(
     return found, [f.code for f in found]
 
 
-def note_dropped(path: str | None, differing: Sequence[str], policy: Attributes) -> list[Finding]:
+def note_dropped(path: str | None, differing: Sequence[str], policy: AttributePolicy) -> list[Finding]:
     """Say which attributes are not the same in all files."""
     quiet = {*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES, *MEANING}
     names = [n for n in differing if n not in quiet]

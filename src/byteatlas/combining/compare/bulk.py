@@ -33,7 +33,7 @@ EXTRAS, PLAIN = attrgetter("chunk_shape", "data_type", "cast"), (None, None, ())
 
 
 @dataclass(slots=True)
-class Chains:
+class KnownEncodings:
     """The encodings of a variable in all files, when they are all equal.
 
     Variables of one file often have one object for all: what was compared for the last one need not be again.
@@ -50,7 +50,7 @@ DIFFERENT, MEANING_ALIKE, EQUAL = range(3)
 """What many descriptions are; between the extremes: equal but for attributes that do not change what values mean."""
 
 
-def compare_all(first: ArrayMeta, metas: Sequence[ArrayMeta], chains: Chains) -> int:
+def compare_all(first: ArrayMeta, metas: Sequence[ArrayMeta], equal_before: KnownEncodings) -> int:
     """How alike all are, in the simplest way; ``DIFFERENT`` when that needs a closer look.
 
     This runs for every variable of every file: facts are taken and counted by C code, fact by fact.
@@ -67,10 +67,10 @@ def compare_all(first: ArrayMeta, metas: Sequence[ArrayMeta], chains: Chains) ->
         if found == DIFFERENT or not facts_equal(first, part):
             return DIFFERENT
     encodings = list(map(ENCODINGS, metas))
-    if not chains.known(encodings):
+    if not equal_before.known(encodings):
         if not all(chains_equal(one, encodings[i : i + BATCH]) for i in range(0, len(metas), BATCH)):
             return DIFFERENT
-        chains.equal = encodings
+        equal_before.equal = encodings
     return found
 
 

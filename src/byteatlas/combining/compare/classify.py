@@ -8,7 +8,7 @@ from itertools import repeat
 from operator import attrgetter, is_
 
 from byteatlas.codecs.core.encoding_only import decoding_ignores
-from byteatlas.combining.compare.bulk import DIFFERENT, EQUAL, Chains, compare_all, compare_attributes
+from byteatlas.combining.compare.bulk import DIFFERENT, EQUAL, KnownEncodings, compare_all, compare_attributes
 from byteatlas.combining.compare.significant import ABSENT, SIGNIFICANT
 from byteatlas.meta.compare import (
     all_identical_documents,
@@ -26,7 +26,7 @@ MOST_SHAPES = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Class:
+class MetadataClass:
     """Inputs whose metadata for a variable are the same but for the lengths along concatenated axes, and for attributes
     that do not change what values mean.
 
@@ -48,15 +48,20 @@ class Class:
 
 
 def classify(
-    metas: Sequence[ArrayMeta], inputs: Sequence[int], free_axes: frozenset[int], chains: Chains | None = None
-) -> list[Class]:
+    metas: Sequence[ArrayMeta],
+    inputs: Sequence[int],
+    free_axes: frozenset[int],
+    equal_before: KnownEncodings | None = None,
+) -> list[MetadataClass]:
     """Group inputs by metadata, in order of first appearance; lengths along ``free_axes`` do not count."""
     first = metas[0]
     # Files that were loaded together share what they have in common: nothing has to be compared then.
-    found_all = EQUAL if all(map(is_, metas, repeat(first))) else compare_all(first, metas, chains or Chains())
+    found_all = (
+        EQUAL if all(map(is_, metas, repeat(first))) else compare_all(first, metas, equal_before or KnownEncodings())
+    )
     if found_all != DIFFERENT:
         own = {} if found_all == EQUAL else dict(zip(inputs, map(ATTRIBUTES, metas), strict=True))
-        return [Class(first, tuple(inputs), True, own)]
+        return [MetadataClass(first, tuple(inputs), True, own)]
     found: dict[object, list[tuple[ArrayMeta, list[int]]]] = {}
     order: list[tuple[ArrayMeta, list[int]]] = []
     known: dict[int, list[int]] = {}  # by identity: descriptions that files share are looked at once
@@ -67,7 +72,7 @@ def classify(
         members.append(k)
     places = list(inputs)
     return [
-        Class(meta, tuple([places[k] for k in members]), documents=documents_of(meta, members, metas, places))
+        MetadataClass(meta, tuple([places[k] for k in members]), documents=documents_of(meta, members, metas, places))
         for meta, members in order
     ]
 
@@ -85,7 +90,7 @@ def firsts_of_shapes(metas: Sequence[ArrayMeta]) -> Sequence[ArrayMeta]:
     result = list(metas)
     for places in shapes.values():
         first = metas[places[0]]
-        if compare_all(first, [metas[k] for k in places], Chains()) != DIFFERENT:
+        if compare_all(first, [metas[k] for k in places], KnownEncodings()) != DIFFERENT:
             for k in places:
                 result[k] = first
     return result

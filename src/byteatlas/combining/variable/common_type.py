@@ -24,7 +24,7 @@ NUMERIC = "iuf"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class CommonType:
     """What all files' values become.
 
     Attributes:
@@ -37,7 +37,7 @@ class Target:
     nodata: object | None
 
 
-def choose(q: Question) -> tuple[Target | None, list[Finding]]:
+def choose(q: Question) -> tuple[CommonType | None, list[Finding]]:
     """The common data type, and whether packing is applied."""
     metas = [c.meta for c in q.classes]
     kinds = {m.data_type.numpy.kind for m in metas}
@@ -68,24 +68,24 @@ def choose(q: Question) -> tuple[Target | None, list[Finding]]:
     nodata = nodata_value(metas[0], packings[0], common)
     if nodata is None and q.absent:
         return unpack_all(q, packings, findings)
-    return Target(data_type, None, nodata), findings
+    return CommonType(data_type, None, nodata), findings
 
 
-def choose_other(q: Question, same_type: bool) -> tuple[Target | None, list[Finding]]:
+def choose_other(q: Question, same_type: bool) -> tuple[CommonType | None, list[Finding]]:
     """Text, booleans, structures, complex numbers, dates: equal types only, but for the length of text."""
     metas = [c.meta for c in q.classes]
     if q.absent:
         detail = f"not in all files, and {metas[0].data_type.name} has no value that means no data"
         return None, [Finding("conflict", "missing", q.path, (), detail)]
     if same_type:
-        return Target(metas[0].data_type, None, None), []
+        return CommonType(metas[0].data_type, None, None), []
     types = " / ".join(dict.fromkeys(m.data_type.name + str(dict(m.data_type.configuration) or "") for m in metas))
     odd = files_of(q, [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)])
     kinds = {m.data_type.numpy.kind for m in metas}
     if len(kinds) == 1 and kinds <= set("SUc") and all(m.data_type.numpy.fields is None for m in metas):
         common = max((m.data_type.numpy for m in metas), key=lambda d: d.itemsize)
         found = Finding("reconciled", "dtype", q.path, odd, f"data types differ: {types}")
-        return Target(from_numpy(common), None, None), [found]
+        return CommonType(from_numpy(common), None, None), [found]
     return None, [Finding("conflict", "dtype", q.path, odd, f"data types differ: {types}")]
 
 
@@ -113,7 +113,7 @@ def nodata_value(meta: ArrayMeta, packing: Packing, dtype: np.dtype[Any]) -> obj
 
 def unpack_all(
     q: Question, packings: Sequence[Packing], findings: list[Finding]
-) -> tuple[Target | None, list[Finding]]:
+) -> tuple[CommonType | None, list[Finding]]:
     """Floating point numbers for all: float64 when anything is scaled, else the smallest type that is exact."""
     types = [c.meta.data_type.numpy for c in q.classes]
     if any(p.scaled for p in packings):
@@ -127,7 +127,7 @@ def unpack_all(
         wide = common
     if q.absent:
         findings.append(Finding("reconciled", "missing", q.path, (), "absent data read as NaN"))
-    return Target(from_numpy(wide), tuple(packings), wide.type("nan")), findings
+    return CommonType(from_numpy(wide), tuple(packings), wide.type("nan")), findings
 
 
 def exact_float(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -13,7 +13,7 @@ from byteatlas.combining.compare.packing import (
     Packing,
     unpacked,
 )
-from byteatlas.combining.variable.common_type import Target
+from byteatlas.combining.variable.common_type import CommonType
 from byteatlas.combining.variable.question import Question
 from byteatlas.meta.compare import encoding_alike, identical_scalars, identical_types
 from byteatlas.meta.dtypes import to_v3
@@ -40,25 +40,25 @@ class Merged:
     absent: int | None
 
 
-def encode(q: Question, target: Target, kept: Mapping[str, JSON]) -> Merged:
+def encode(q: Question, common: CommonType, kept: Mapping[str, JSON]) -> Merged:
     """Encodings of all classes without repetitions, and the fill value."""
-    numbered = Numbered()
-    maps = [tuple(numbered.place(e) for e in class_encodings(c.meta, target, i)) for i, c in enumerate(q.classes)]
-    fills = [class_fill(c.meta, target, i) for i, c in enumerate(q.classes)]
-    fill, is_zero = result_fill(q, target, fills)
+    numbered = EncodingTable()
+    maps = [tuple(numbered.place(e) for e in class_encodings(c.meta, common, i)) for i, c in enumerate(q.classes)]
+    fills = [class_fill(c.meta, common, i) for i, c in enumerate(q.classes)]
+    fill, is_zero = result_fill(q, common, fills)
     constants: list[int | None] = []
     for value, holes in zip(fills, q.holes, strict=True):
         differs = holes and not identical_scalars(value, fill)
-        constants.append(numbered.place(constant(target.data_type, value)) if differs else None)
+        constants.append(numbered.place(constant(common.data_type, value)) if differs else None)
     absent = None
-    if q.absent and not identical_scalars(target.nodata, fill):
-        absent = numbered.place(constant(target.data_type, target.nodata))
+    if q.absent and not identical_scalars(common.nodata, fill):
+        absent = numbered.place(constant(common.data_type, common.nodata))
     value = None if is_zero else fill
-    return Merged(target.data_type, value, kept, tuple(numbered.encodings), tuple(maps), tuple(constants), absent)
+    return Merged(common.data_type, value, kept, tuple(numbered.encodings), tuple(maps), tuple(constants), absent)
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class EncodingTable:
     """Encodings without repetitions. ``alike``: their numbers by what is quickly told apart.
 
     Where every file is packed by itself there are as many as files: each is compared with few others.
@@ -78,21 +78,21 @@ class Numbered:
         return near[-1]
 
 
-def class_encodings(meta: ArrayMeta, target: Target, index: int) -> list[Encoding]:
+def class_encodings(meta: ArrayMeta, common: CommonType, index: int) -> list[Encoding]:
     result = []
     for e in meta.encodings:
-        if target.unpack is not None:
-            p = target.unpack[index]
+        if common.unpack is not None:
+            p = common.unpack[index]
             spec = CodecSpec("byteatlas.unpack", unpack_configuration(p, meta.data_type))
             if p == Packing() and not e.cast:
-                plain = identical_types(meta.data_type, target.data_type) and e.data_type is None
+                plain = identical_types(meta.data_type, common.data_type) and e.data_type is None
                 result.append(replace(e, data_type=None if plain else e.data_type or meta.data_type))
             else:
                 inner = e.cast
                 if e.data_type is not None and not inner:  # a plain cast, which comes before unpacking
                     inner = (CodecSpec("byteatlas.unpack", unpack_configuration(Packing(), e.data_type)),)
                 result.append(replace(e, data_type=e.data_type or meta.data_type, cast=(spec, *inner)))
-        elif not identical_types(meta.data_type, target.data_type):
+        elif not identical_types(meta.data_type, common.data_type):
             spec = CodecSpec("byteatlas.unpack", unpack_configuration(Packing(), meta.data_type))
             cast = (spec, *e.cast) if e.cast else ()
             result.append(replace(e, data_type=e.data_type or meta.data_type, cast=cast))
@@ -111,8 +111,8 @@ def unpack_configuration(p: Packing, packed: DataType) -> dict[str, JSON]:
     return conf
 
 
-def class_fill(meta: ArrayMeta, target: Target, index: int) -> object:
-    """What a missing chunk of this class reads as, in the target's type."""
+def class_fill(meta: ArrayMeta, common: CommonType, index: int) -> object:
+    """What a missing chunk of this class reads as, in the common type."""
     value: Any = meta.fill_value
     dtype = meta.data_type.numpy
     if value is None:
@@ -123,23 +123,23 @@ def class_fill(meta: ArrayMeta, target: Target, index: int) -> object:
             if dtype.hasobject
             else np.zeros((), dtype)[()]
         )
-    if target.unpack is not None:
-        return unpacked(np.array([value], dtype), target.unpack[index], target.data_type.numpy)[0]
-    if not identical_types(meta.data_type, target.data_type):
-        return np.array([value], dtype).astype(target.data_type.numpy)[0]
+    if common.unpack is not None:
+        return unpacked(np.array([value], dtype), common.unpack[index], common.data_type.numpy)[0]
+    if not identical_types(meta.data_type, common.data_type):
+        return np.array([value], dtype).astype(common.data_type.numpy)[0]
     return value
 
 
-def result_fill(q: Question, target: Target, fills: Sequence[object]) -> tuple[object, bool]:
+def result_fill(q: Question, common: CommonType, fills: Sequence[object]) -> tuple[object, bool]:
     """The fill value of the result, and whether it is version 2's ``null``."""
     same = all(identical_scalars(f, fills[0]) for f in fills)
     nulls = all(c.meta.fill_value is None for c in q.classes)
-    if target.unpack is not None:
-        return target.nodata, False
-    if q.absent and not any(q.holes) and target.nodata is not None:
-        return target.nodata, False
+    if common.unpack is not None:
+        return common.nodata, False
+    if q.absent and not any(q.holes) and common.nodata is not None:
+        return common.nodata, False
     if same:
-        return fills[0], nulls and identical_types(target.data_type, q.classes[0].meta.data_type)
+        return fills[0], nulls and identical_types(common.data_type, q.classes[0].meta.data_type)
     for fill, holes in zip(fills, q.holes, strict=True):
         if holes:
             return fill, False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteatlas.combining.compare.classify import Class
+from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.model import CombineOptions
 
 
@@ -20,7 +20,7 @@ class Question:
     """
 
     path: str
-    classes: Sequence[Class]
+    classes: Sequence[MetadataClass]
     names: Sequence[str]
     absent: bool
     holes: Sequence[bool]

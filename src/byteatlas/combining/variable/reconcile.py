@@ -9,7 +9,7 @@ from byteatlas.combining.compare.packing import (
 )
 from byteatlas.combining.compare.significant import show_json
 from byteatlas.combining.model import Finding
-from byteatlas.combining.variable.common_type import Target, choose
+from byteatlas.combining.variable.common_type import CommonType, choose
 from byteatlas.combining.variable.encodings import Merged, class_fill, encode
 from byteatlas.combining.variable.question import Question, files_of
 from byteatlas.meta.compare import identical_scalars
@@ -23,18 +23,18 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
         return None, findings
     meaning, _ = attrs.check_meaning(q.path, q.classes, q.names, q.skip)
     findings += meaning
-    target, found = choose(q)
+    common, found = choose(q)
     findings += found
-    if target is None or any(f.level == "conflict" for f in findings):
+    if common is None or any(f.level == "conflict" for f in findings):
         return None, findings
     kept, differing = attrs.merged([d for c in q.classes for d in c.attributes], q.options.attributes)
     findings += attrs.note_dropped(q.path, differing, q.options.attributes)
-    if target.unpack is not None:
+    if common.unpack is not None:
         kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}
-    if target.data_type.numpy.hasobject and any(q.holes) and not same_fills(q, target):
+    if common.data_type.numpy.hasobject and any(q.holes) and not same_fills(q, common):
         detail = "missing chunks read as different fill values, which text of variable length cannot express"
         return None, [*findings, Finding("conflict", "fill", q.path, (), detail)]
-    merged = encode(q, target, kept)
+    merged = encode(q, common, kept)
     findings += codec_findings(q, merged)
     if len(merged.encodings) > MOST_ENCODINGS:
         findings.append(Finding("conflict", "codecs", q.path, (), f"more than {MOST_ENCODINGS} different encodings"))
@@ -42,8 +42,8 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     return merged, findings
 
 
-def same_fills(q: Question, target: Target) -> bool:
-    fills = [class_fill(c.meta, target, i) for i, c in enumerate(q.classes)]
+def same_fills(q: Question, common: CommonType) -> bool:
+    fills = [class_fill(c.meta, common, i) for i, c in enumerate(q.classes)]
     return all(identical_scalars(f, fills[0]) for f in fills)
 
 

@@ -24,7 +24,7 @@ from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.parquet.arrow import _inline, _integers, _single, _valid
-from byteatlas.manifest.tree import Hierarchy, is_document
+from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Shape
@@ -65,7 +65,7 @@ class ParquetMap:
         if not documents:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
         self.record_size: int = whole["record_size"]
-        self.hierarchy = Hierarchy(documents, where)
+        self.hierarchy = DocumentTree(documents, where)
 
     def _metadata(self, text: bytes) -> Mapping[str, JSON]:
         where = f"{self.where}: .zmetadata"
