@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from byteatlas.array import Array, Group, Node
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, Manifest, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.facts import chunk_facts
+from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.model import ArrayMeta, CodecSpec, RectilinearGrid
 from byteatlas.meta.text import shape_text
 from byteatlas.types import JSON, JSONObject, Shape
@@ -140,23 +139,9 @@ def array_facts(meta: ArrayMeta, manifest: Manifest | None) -> ArrayFacts:
 
 def stored_facts(manifest: Manifest) -> Stored:
     """Count chunks and bytes by file."""
-    columns = manifest.load()
-    source, length, offset = columns.source, columns.length, columns.offset
-    present = source >= 0
-    known = present & (length != WHOLE)
-    places = []
-    order = np.argsort(source[present], kind="stable")
-    rows = np.flatnonzero(present)[order]
-    which, starts = np.unique(source[rows], return_index=True)
-    for index, at, until in zip(which.tolist(), starts, [*starts[1:], len(rows)][: len(which)], strict=True):
-        mine = rows[at:until]
-        begin, size = offset[mine], np.where(known[mine], length[mine], 0)
-        places.append(
-            Place(columns.sources[index].url, len(mine), int(size.sum()), int(begin.min()), int((begin + size).max()))
-        )
-    inline = int((source == INLINE).sum())
-    total = int(np.where(known, length, 0).sum()) + sum(len(data) for data in columns.inlined.values())
-    return Stored(len(rows) + inline, int((source == MISSING).sum()), inline, total, tuple(places))
+    facts = chunk_facts(manifest)
+    places = tuple(Place(s.info.url, s.chunks, s.bytes, s.begin, s.end) for s in facts.sources)
+    return Stored(facts.present, facts.missing, facts.inline, facts.stored, places)
 
 
 def codecs_text(codecs: tuple[CodecSpec, ...]) -> str:

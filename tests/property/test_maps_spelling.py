@@ -84,7 +84,7 @@ def test_any_spelling_says_the_same(made: tuple[bytes, Any], window: int, data: 
     text, chunks = made
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_tokens, "WINDOW", window)
-        patch.setattr(json_read, "FEW", 3)
+        patch.setattr(json_read, "SMALL_BATCH", 3)
         node = read_references(text)
         assert isinstance(node, VirtualGroup)
         assert {path for path, _ in node.walk()} == {"x", "g", "g/é y"}

@@ -51,10 +51,9 @@ def combine(
         Conflict: a difference that cannot be reconciled; a sentence for each, with the files and their values.
         Forbidden: coordinates in files that the input which names them has no right to.
     """
-    from byteatlas.combining.plan import build
 
     prepared, how = _prepared(inputs, chosen(concat, options, more), (access, storage_options, policy), progress)
-    return tree(build(prepared), how)
+    return tree(prepared.result(), how)
 
 
 def plan_combine(

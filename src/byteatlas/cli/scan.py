@@ -14,10 +14,9 @@ from byteatlas.cli.app import status_of
 from byteatlas.cli.common import Size, count_text, json_option, print_json, progress, storage_option
 from byteatlas.errors import ByteatlasError
 from byteatlas.io.access import Access
+from byteatlas.io.forms import MAP_SUFFIXES
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 from byteatlas.types import JSON
-
-SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.bz2", ".json.xz", ".parquet", ".parq", ".pq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ def scan(
 
 def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str, str]:
     """The map for each file; usage errors before any work is done."""
-    if output.endswith(SUFFIXES):
+    if output.endswith(MAP_SUFFIXES):
         if len(sources) > 1:
             raise click.UsageError(
                 f"{output} is one map, but there are {len(sources)} files: give a folder, then combine"

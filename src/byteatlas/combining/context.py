@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from byteatlas.combining.compare.classify import Chains
+from byteatlas.combining.compare.bulk import KnownEncodings
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
-from byteatlas.combining.coordinates.order import Arranged, arrange, files_of
+from byteatlas.combining.coordinates.order import Arranged, arrange
 from byteatlas.combining.coordinates.times import TimeUnits
-from byteatlas.combining.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
+from byteatlas.combining.model import CombineOptions, Finding, Input, ReadArray
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta
@@ -39,7 +39,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class CombineContext:
     """Everything that the treatment of one variable may ask.
 
     Attributes:
@@ -47,8 +47,9 @@ class Context:
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
-        chains: what is known of the encodings of the variable that was looked at last.
-        woven: inputs were cut, because their coordinates interleave or overlap: there may be many of one file.
+        known_encodings: what is known of the encodings of the variable that was looked at last.
+        interleaved: inputs were split, because their coordinates interleave or overlap: there may be several inputs of
+            one file.
     """
 
     inputs: Sequence[Input]
@@ -59,11 +60,13 @@ class Context:
     dims: tuple[Dimension, ...]
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
-    woven: bool = False
-    chains: Chains = field(default_factory=Chains)
+    interleaved: bool = False
+    known_encodings: KnownEncodings = field(default_factory=KnownEncodings)
 
 
-def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> tuple[Context, list[Finding]]:
+def establish(
+    inputs: Sequence[Input], options: CombineOptions, read: ReadArray
+) -> tuple[CombineContext, list[Finding]]:
     """Coordinate values and the order of inputs along each dimension."""
     names = [i.name for i in inputs]
     findings: list[Finding] = []
@@ -84,7 +87,7 @@ def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray)
         for path in bounds_of(d.coordinate, inputs)
     }
     named = frozenset(helpers(inputs if columns is None else inputs[:1]))
-    return Context(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
+    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
 
 
 def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] | None:
@@ -157,7 +160,7 @@ def size_of(dim: str, item: Input) -> int | None:
     return None
 
 
-def concat_axes(meta: ArrayMeta, context: Context) -> dict[int, Dimension]:
+def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension]:
     """The axes of an array that are concatenated dimensions."""
     names = meta.dimension_names
     if names is None:
@@ -201,26 +204,3 @@ def referred(array: VirtualArray) -> set[str]:
         if isinstance(text, str):
             found |= {word.rstrip(":") for word in text.split()}
     return found
-
-
-def dimension_plan(dim: Dimension, names: Sequence[str]) -> DimensionPlan:
-    """A dimension as the plan shows it."""
-    coord = dim.coordinate
-    if coord.values is None:
-        blocks = tuple(BlockPlan(None, None, n, (name,)) for n, name in zip(dim.lengths, names, strict=True))
-    else:
-        files = files_of(dim.arranged, names)
-        blocks = tuple(
-            BlockPlan(scalar_json(b[0]) if len(b) else None, scalar_json(b[-1]) if len(b) else None, n, tuple(f))
-            for b, n, f in zip(dim.arranged.blocks, dim.lengths, files, strict=True)
-        )
-    time = coord.time
-    return DimensionPlan(
-        dim.name,
-        coord.source,
-        dim.arranged.direction,
-        sum(dim.lengths),
-        blocks,
-        time.text if time else None,
-        time.calendar if time else None,
-    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from byteatlas.combining.coordinates.sources import outside_value
+from byteatlas.combining.coordinates.sources import value_from
 from byteatlas.combining.inputs import flatten
 from byteatlas.combining.model import (
     ByOrder,
@@ -32,7 +32,7 @@ SOURCES = (FromVariable, FromAttribute, FromName, ByOrder, Values, Compute)
 
 
 @dataclass(frozen=True, slots=True)
-class Spelled:
+class KerchunkArguments:
     """What `multi_zarr` makes of kerchunk's arguments: give both to `combine`."""
 
     groups: tuple[VirtualGroup, ...]
@@ -47,7 +47,7 @@ def multi_zarr(
     identical_dims: Sequence[str] = (),
     names: Sequence[str] | None = None,
     options: CombineOptions | None = None,
-) -> Spelled:
+) -> KerchunkArguments:
     """Groups and options that combine as kerchunk's ``MultiZarrToZarr`` is asked to.
 
     The key ``var`` of ``coo_map`` renames the only data variable of each file. ``identical_dims`` are taken from the
@@ -67,12 +67,12 @@ def multi_zarr(
     if namer != "VARNAME":
         source = kerchunk_source("var", namer, apart)
         for i, item in enumerate(inputs):
-            renamed[i] = with_name(item, outside_value(source, i, item), apart)
+            renamed[i] = with_name(item, value_from(source, i, item), apart)
     chosen = replace(
         options or CombineOptions(), concat=tuple(d for d in dims if d != "var"), coords=coords,
         trust=(*(options.trust if options else ()), *identical_dims),
     )  # fmt: skip
-    return Spelled(tuple(renamed), chosen)
+    return KerchunkArguments(tuple(renamed), chosen)
 
 
 def with_name(item: Input, name: object, apart: frozenset[str]) -> VirtualGroup:

@@ -18,8 +18,8 @@ ReadArray: TypeAlias = Callable[[VirtualArray], NDArray[Any]]
 
 OnConflict: TypeAlias = Literal["error", "drop-variable", "drop-file"]
 Duplicates: TypeAlias = Literal["error", "first", "last"]
-Order: TypeAlias = Literal["coordinate", "given"]
-Attributes: TypeAlias = Literal["common", "first"]
+FileOrder: TypeAlias = Literal["coordinate", "given"]
+AttributePolicy: TypeAlias = Literal["common", "first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ class CombineOptions:
 
     concat: tuple[str, ...] = ()
     coords: Mapping[str, CoordinateSource] = field(default_factory=dict)
-    order: Order = "coordinate"
+    order: FileOrder = "coordinate"
     duplicates: Duplicates = "error"
     on_conflict: OnConflict = "error"
-    attributes: Attributes = "common"
+    attributes: AttributePolicy = "common"
     reconcile: bool = True
     trust: tuple[str, ...] = ()
     compare_below: int = 16 << 20
@@ -118,7 +118,7 @@ class Input(NamedTuple):
     groups: Mapping[str, VirtualGroup]
 
 
-Level: TypeAlias = Literal["conflict", "reconciled", "note"]
+FindingLevel: TypeAlias = Literal["conflict", "reconciled", "note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Finding:
         detail: a sentence with the values.
     """
 
-    level: Level
+    level: FindingLevel
     code: str
     variable: str | None
     files: tuple[str, ...]

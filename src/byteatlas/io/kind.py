@@ -7,19 +7,14 @@ from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.forms import ARCHIVE_SUFFIXES, JSON_SUFFIXES, PARQUET_SUFFIXES, compression_of_bytes, form_of_name
 from byteatlas.io.local import local_path
 from byteatlas.types import ByteRange
 
 Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
 """``json`` is a reference map in one text, ``archive`` what scanners read."""
 
-JSON_SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.zstd", ".json.bz2", ".json.xz")
-PARQUET_SUFFIXES = (".parquet", ".parq")
-STORE_SUFFIXES = (".zarr", ".zip", ".zarr.zip")
-ARCHIVE_SUFFIXES = (".dmrpp",)
-"""Names of archives that are texts: the content is not looked at."""
 METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
-_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
 def kind_of(url: str, access: Access = DEFAULT) -> Kind:
@@ -35,18 +30,9 @@ def kind_of(url: str, access: Access = DEFAULT) -> Kind:
         return "zarr"
     if name.endswith(ARCHIVE_SUFFIXES):
         return "archive"
-    if path is None:
-        for suffixes, kind in _BY_SUFFIX:
-            if name.endswith(suffixes):
-                return kind
+    if path is None and (kind := form_of_name(name)) is not None:
+        return kind
     return _content(url, name, access)
-
-
-_BY_SUFFIX: tuple[tuple[tuple[str, ...], Kind], ...] = (
-    (JSON_SUFFIXES, "json"),
-    (PARQUET_SUFFIXES, "parquet"),
-    (STORE_SUFFIXES, "zarr"),
-)
 
 
 def _folder(path: Path) -> Kind:
@@ -77,7 +63,7 @@ def _content(url: str, name: str, access: Access) -> Kind:
         return "json"
     if head.startswith(b"PK"):
         return "zarr"
-    if head.startswith(_COMPRESSED) and ".json" in name:
+    if compression_of_bytes(head) and ".json" in name:
         return "json"
     return "archive"
 

@@ -10,7 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
+
 from byteatlas.errors import FetchFailed
+from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
 
@@ -18,29 +21,17 @@ T = TypeVar("T")
 
 
 def coalesce(ranges: Sequence[ByteRange], gap: int, block: int) -> tuple[list[ByteRange], list[int]]:
-    """Merge ranges that lie within ``gap`` bytes of each other, into requests of at most ``block`` bytes.
-
-    A single range larger than ``block`` stays one request. Returns the requests, sorted by offset, and for each range
-    the number of the request that covers it.
+    """The requests for ranges of one source (`byteatlas.io.ranges.merge`), and for each range the number of its own.
 
     >>> coalesce([ByteRange(10, 5), ByteRange(0, 8), ByteRange(99, 1)], gap=4, block=100)
     ([ByteRange(offset=0, length=15), ByteRange(offset=99, length=1)], [0, 0, 1])
     """
-    order = sorted(range(len(ranges)), key=lambda i: ranges[i].offset)
-    merged: list[ByteRange] = []
-    owner = [0] * len(ranges)
-    for i in order:
-        where = ranges[i]
-        if merged:
-            last = merged[-1]
-            end = max(last.end, where.end)
-            if where.offset <= last.end + gap and end - last.offset <= max(block, last.length):
-                merged[-1] = ByteRange(last.offset, end - last.offset)
-                owner[i] = len(merged) - 1
-                continue
-        merged.append(where)
-        owner[i] = len(merged) - 1
-    return merged, owner
+    offset = np.array([r.offset for r in ranges], np.int64)
+    length = np.array([r.length for r in ranges], np.int64)
+    requests = merge(np.zeros(len(ranges), np.int64), offset, length, gap, block)
+    owner = np.empty(len(ranges), np.int64)
+    owner[requests.order] = np.repeat(np.arange(requests.total), np.diff(requests.edges))
+    return [requests.range(k) for k in range(requests.total)], owner.tolist()
 
 
 @dataclass(frozen=True, slots=True)

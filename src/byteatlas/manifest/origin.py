@@ -10,8 +10,9 @@ import numpy as np
 from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.policy import FILES, Policy, foreign, origin_of
+from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
-from byteatlas.manifest.ops.common import Renamed, all_arrays, map_arrays
+from byteatlas.manifest.ops.common import all_arrays, map_arrays
 
 
 def marked(node: VirtualNode, origin: str) -> VirtualNode:
@@ -28,7 +29,7 @@ def marked(node: VirtualNode, origin: str) -> VirtualNode:
     def array(path: str, old: VirtualArray) -> VirtualArray:
         if all(s.foreign == foreign(origin, s.url) for s in old.manifest.sources):
             return old
-        return replace(old, manifest=Renamed(old.manifest, info))
+        return replace(old, manifest=RenamedManifest(old.manifest, info))
 
     return map_arrays(node, array)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.forms import form_of_name
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.output import new_file, new_folder
@@ -24,8 +25,6 @@ from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
 from byteatlas.manifest.origin import check_written
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
-
-PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 
 
 def absolute(url: str) -> str:
@@ -76,7 +75,7 @@ def is_parquet_map(url: str) -> bool:
     path = local_path(url)
     if path is not None and Path(path).exists():
         return Path(path).is_dir()
-    return url.endswith(PARQUET_SUFFIXES)
+    return form_of_name(url) == "parquet"
 
 
 def _as_text(references: Mapping[str, Any]) -> bytes:
@@ -104,7 +103,7 @@ def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNo
 
 def format_of(url: str) -> Format:
     """The form that a target's suffix stands for."""
-    return "parquet" if url.rstrip("/").endswith(PARQUET_SUFFIXES) else "json"
+    return "parquet" if form_of_name(url) == "parquet" else "json"
 
 
 def write_references(

@@ -18,7 +18,7 @@ from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.wrap import Coalescing
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
-from byteatlas.manifest.tree import Written, node_documents
+from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key
 from byteatlas.store.zip import Part
 from byteatlas.types import Buffer, ByteRange
@@ -54,7 +54,7 @@ class ReferenceStore:
         documents, arrays = node_documents(node)
         self._opener, self._url = opener, url
         self._documents = {key: json.dumps(value).encode() for key, value in documents.items()}
-        self._arrays: Mapping[str, Written] = {a.path: a for a in arrays}
+        self._arrays: Mapping[str, WrittenArray] = {a.path: a for a in arrays}
         self._tree: dict[str, dict[str, None]] = {}
         for key in documents:
             while key:
@@ -132,7 +132,7 @@ class ReferenceStore:
             elif prefix.startswith(base):
                 yield from (base + k for k in self._chunk_keys(array) if (base + k).startswith(prefix))
 
-    def _chunk_keys(self, array: Written) -> Iterator[str]:
+    def _chunk_keys(self, array: WrittenArray) -> Iterator[str]:
         counts = array.manifest.grid_shape
         total = int(np.prod(counts, dtype=object)) if counts else 1
         for begin in range(0, total, LISTED):
@@ -140,7 +140,7 @@ class ReferenceStore:
             there = array.manifest.rows(chunks).source != MISSING
             yield from chunk_keys(array.meta.keys, counts, chunks[there])
 
-    def _array_of(self, path: str) -> tuple[Written | None, str]:
+    def _array_of(self, path: str) -> tuple[WrittenArray | None, str]:
         """The array that a key or prefix belongs to, and what is left of it."""
         head, rest = path, ""
         while True:

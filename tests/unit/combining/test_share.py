@@ -65,6 +65,16 @@ def test_what_differs_stays(other: dict[str, object]) -> None:
     assert array(sharing.group(again), "a").meta is array(new, "a").meta
 
 
+@pytest.mark.parametrize(("one", "other"), [(1, True), (1, 1.0), ([0], [False]), (0.0, -0.0), ({"a": 1}, {"a": True})])
+def test_attributes_are_compared_with_their_types(one: object, other: object) -> None:
+    sharing = Sharing()
+    first = sharing.group(one_file(0, units=one))
+    second = sharing.group(one_file(1, units=other))
+    for group, value in ((first, one), (second, other)):
+        assert repr(array(group, "a").meta.attributes["units"]) == repr(value)
+        assert repr(array(group, "below/a").meta.attributes["units"]) == repr(value)
+
+
 def test_few_descriptions_are_remembered() -> None:
     sharing = Sharing()
     for level in range(30):

@@ -101,8 +101,9 @@ def test_coalescing_merges_near_ranges_and_cuts_them_out_again() -> None:
 
 
 def test_coalescing_respects_the_block_size() -> None:
-    merged, _ = coalesce([ByteRange(i * 10, 10) for i in range(10)], gap=0, block=30)
-    assert [m.length for m in merged] == [30, 30, 30, 10]
+    merged, owner = coalesce([ByteRange(i * 10, 10) for i in range(10)], gap=0, block=30)
+    assert [m.length for m in merged] == [30, 20, 30, 20]  # as few as there must be, of about the same size
+    assert owner == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
 
 
 def test_blocks_are_fetched_once_and_dropped_when_there_are_too_many() -> None:

@@ -206,6 +206,12 @@ def test_split_along_a_dimension(tree: VirtualGroup) -> None:
         list(split_along(tree, "z", 4))
 
 
+def test_diff_tells_types_apart() -> None:
+    one, two = (VirtualGroup(arrays={"x": array((1,), (1,), attributes={"n": [n]})}) for n in (1, 1.0))
+    (found,) = diff(one, two)
+    assert (found.what, found.first, found.second) == ("attribute n", "[1]", "[1.0]")
+
+
 def test_diff(tree: VirtualGroup) -> None:
     assert list(diff(tree, tree)) == []
     other = VirtualGroup(

@@ -111,6 +111,12 @@ def test_diff() -> None:
     assert zom.diff(one, zom.to_model({"": array2()})) == ["/: a group != an array"]
 
 
+def test_diff_tells_types_apart_in_lists_too() -> None:
+    one, two = (zom.to_model({"": GroupMeta({"flags": [value]})}) for value in (1, True))
+    assert zom.diff(one, two) == ["/attributes/flags: [1] != [True]"]
+    assert zom.equal(one, zom.to_model({"": GroupMeta({"flags": [1]})}))
+
+
 def test_consolidated_metadata_of_zarr_python(tmp_path: Path) -> None:
     zarr = pytest.importorskip("zarr")
     root = zarr.open_group(str(tmp_path / "z"), mode="w", zarr_format=2, attributes={"a": 1})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
@@ -24,6 +23,7 @@ from byteatlas.array.writing.write import (
 )
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.meta import v2, v3
+from byteatlas.meta.compare import fingerprint
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.store.base import WritableStore, check_path
 from byteatlas.store.counted import Counted
@@ -166,8 +166,7 @@ def _source_chunks(array: Array) -> Shape:
 def _fingerprint(array: Array, target: ArrayMeta, options: CopyOptions) -> str:
     """What makes one copy the same as another: the source's shape and type, the target's metadata."""
     document = v3.dump_array(target) if target.zarr_format == 3 else v2.dump_array(target)
-    text = json.dumps([array.shape, str(array.dtype), document, options.memory], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return fingerprint(array.shape, str(array.dtype), document, options.memory)
 
 
 @dataclass(slots=True)

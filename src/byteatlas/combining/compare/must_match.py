@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.compare.classify import same_encodings, same_scalar
+from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.combining.compare.packing import packing_of, unpacked
 from byteatlas.combining.coordinates.values import nbytes, read_all
 from byteatlas.combining.model import CombineOptions, Finding, ReadArray
-from byteatlas.manifest.model import ChunkManifest, VirtualArray
+from byteatlas.manifest.model import ChunkManifest, Manifest, VirtualArray
+from byteatlas.meta.compare import read_alike
 from byteatlas.meta.model import EncodingColumn
 
 MANIFEST, INLINED, SOURCE = map(attrgetter, ("manifest", "inlined", "source"))
@@ -86,15 +87,20 @@ def trusted(path: str, options: CombineOptions) -> bool:
 def same_references(a: VirtualArray, b: VirtualArray, alike: bool = False) -> bool:
     """Whether two arrays are the same bytes read in the same way, as far as the references say."""
     m, n = a.manifest, b.manifest
+    return equal_rows(m, n) and (alike or read_alike(a.meta, b.meta, decoding_ignores))
+
+
+def equal_rows(m: Manifest, n: Manifest) -> bool:
+    """Whether two manifests refer to the same bytes, chunk by chunk, by encodings of the same number."""
     if m is n:
-        return alike or same_reading(a, b)
+        return True
     if not isinstance(m, ChunkManifest) or not isinstance(n, ChunkManifest):
         m, n = m.load(), n.load()
     if m.inlined != n.inlined or len(m.source) != len(n.source):
         return False
     if len(m.source) == 1:
         where = m.source[0]
-        return bool(where == n.source[0]) and (where < 0 or same_row(m, n)) and (alike or same_reading(a, b))
+        return bool(where == n.source[0]) and (where < 0 or same_row(m, n)) and same_column(m.encoding, n.encoding)
     if not np.array_equal(m.source, n.source):
         return False
     stored = bool((m.source >= 0).any())
@@ -102,7 +108,7 @@ def same_references(a: VirtualArray, b: VirtualArray, alike: bool = False) -> bo
         m.sources == n.sources and np.array_equal(m.offset, n.offset) and np.array_equal(m.length, n.length)
     ):
         return False
-    return same_column(m.encoding, n.encoding) and (alike or same_reading(a, b))
+    return same_column(m.encoding, n.encoding)
 
 
 def same_column(x: EncodingColumn | None, y: EncodingColumn | None) -> bool:
@@ -111,18 +117,6 @@ def same_column(x: EncodingColumn | None, y: EncodingColumn | None) -> bool:
         other = x if y is None else y
         return other is None or not other.any()
     return bool(np.array_equal(x, y))
-
-
-def same_reading(a: VirtualArray, b: VirtualArray) -> bool:
-    """Whether equal bytes give equal arrays."""
-    p, q = a.meta, b.meta
-    return p is q or (
-        p.grid == q.grid
-        and p.data_type == q.data_type
-        and same_encodings(p.encodings, q.encodings)
-        and same_scalar(p.fill_value, q.fill_value)
-        and p.shape == q.shape
-    )
 
 
 def same_row(m: ChunkManifest, n: ChunkManifest) -> bool:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.compare import attributes as attrs
-from byteatlas.combining.compare.classify import Class, classify
+from byteatlas.combining.compare.classify import MetadataClass, classify
 from byteatlas.combining.compare.packing import masked, packing_of, unpacked
 from byteatlas.combining.coordinates import times
-from byteatlas.combining.coordinates.sources import describe, outside_value, typed
+from byteatlas.combining.coordinates.sources import describe, typed, value_from
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.inputs import find_variable
 from byteatlas.combining.model import (
@@ -73,7 +73,7 @@ def coordinate(
         return from_variables(dim, source, inputs, options, read)
     if isinstance(source, ByOrder):
         return by_order(dim, inputs), []
-    return from_outside(dim, source, inputs)
+    return from_sources(dim, source, inputs)
 
 
 def from_variables(
@@ -106,7 +106,7 @@ def from_variables(
     return found, findings
 
 
-def unusable(dim: str, path: str, classes: Sequence[Class], inputs: Sequence[Input]) -> Finding | None:
+def unusable(dim: str, path: str, classes: Sequence[MetadataClass], inputs: Sequence[Input]) -> Finding | None:
     """Coordinate variables with more than one dimension, or absurdly large."""
     for cls in classes:
         meta, name = cls.meta, inputs[cls.members[0]].name
@@ -122,7 +122,7 @@ def settle(
     dim: str,
     source: FromVariable,
     path: str,
-    classes: Sequence[Class],
+    classes: Sequence[MetadataClass],
     values: list[NDArray[Any]],
     inputs: Sequence[Input],
     options: CombineOptions,
@@ -256,12 +256,12 @@ def by_order(dim: str, inputs: Sequence[Input]) -> Coordinate:
     return Coordinate(dim, "order of the files", None, None)
 
 
-def from_outside(dim: str, source: CoordinateSource, inputs: Sequence[Input]) -> tuple[Coordinate, list[Finding]]:
+def from_sources(dim: str, source: CoordinateSource, inputs: Sequence[Input]) -> tuple[Coordinate, list[Finding]]:
     """Values that are not data of the files: attributes, names, constants, a function."""
     raw: list[object] = []
     lacking: list[str] = []
     for index, item in enumerate(inputs):
-        value = outside_value(source, index, item)
+        value = value_from(source, index, item)
         if value is None:
             lacking.append(item.name)
         raw.append(value)

@@ -25,7 +25,7 @@ from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 
 
-def outside_value(source: CoordinateSource, index: int, item: Input) -> object:
+def value_from(source: CoordinateSource, index: int, item: Input) -> object:
     match source:
         case FromAttribute(name, None):
             return item.group.meta.attributes.get(name)

@@ -11,7 +11,7 @@ import numpy as np
 from byteatlas.combining.chunks.small_arrays import SMALL
 from byteatlas.combining.coordinates.values import nbytes
 from byteatlas.combining.model import ReadArray
-from byteatlas.combining.select.labels import Axis, Region, axis_of, span_of
+from byteatlas.combining.select.labels import LabelledAxis, Region, axis_of, span_of
 from byteatlas.combining.select.ops import masked_array, select_array
 from byteatlas.errors import BadRequest, BadSelection
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
@@ -22,7 +22,7 @@ from byteatlas.meta.grid import boundaries
 class Found:
     """Positions ``start`` to ``stop`` (excluded) along one dimension, and the coordinate that says so."""
 
-    axis: Axis
+    axis: LabelledAxis
     start: int
     stop: int
 

@@ -24,7 +24,7 @@ from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import INLINE, WHOLE, Manifest, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import blocks
 from byteatlas.manifest.options import MapWriteOptions
-from byteatlas.manifest.tree import Hierarchy, Written, node_documents
+from byteatlas.manifest.tree import DocumentTree, WrittenArray, node_documents
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
 from byteatlas.types import JSON
@@ -145,7 +145,7 @@ def _folder(url: str) -> str:
     return posixpath.dirname(path or "/")
 
 
-async def _fill(store: Any, documents: Mapping[str, JSON], arrays: list[Written]) -> None:
+async def _fill(store: Any, documents: Mapping[str, JSON], arrays: list[WrittenArray]) -> None:
     from zarr.core.buffer import cpu
 
     await store.clear()
@@ -155,7 +155,7 @@ async def _fill(store: Any, documents: Mapping[str, JSON], arrays: list[Written]
         await _chunks(store, array, cpu.Buffer.from_bytes)
 
 
-async def _chunks(store: Any, array: Written, buffer: Any) -> None:
+async def _chunks(store: Any, array: WrittenArray, buffer: Any) -> None:
     spec = _icechunk().VirtualChunkSpec
     counts = array.manifest.grid_shape
     base = f"{array.path}/c" if array.path else "c"
@@ -205,7 +205,7 @@ def read_icechunk(
     if base is None and isinstance(where, (str, os.PathLike)):
         base = str(Path(local_path(os.fspath(where)) or "").absolute())
     documents, rows = _wait(_collect(store))
-    hierarchy = Hierarchy(documents, "Icechunk repository")
+    hierarchy = DocumentTree(documents, "Icechunk repository")
     table = SourceTable()
 
     def attach(path: str, meta: ArrayMeta) -> Manifest:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
-from byteatlas.manifest.json.generate import Generated, Single, Target
+from byteatlas.manifest.json.generate import Generated, KeyPattern, Single
 from byteatlas.manifest.json.intern import distinct_slices, intern_urls
 from byteatlas.manifest.json.numbers import grid_positions, two_numbers
-from byteatlas.manifest.json.small_numbers import FEW, few_pairs, few_positions, slices
+from byteatlas.manifest.json.small_numbers import SMALL_BATCH, slices, small_pairs, small_positions
 from byteatlas.manifest.json.tokens import Entries, unescape
 from byteatlas.manifest.kinds.sparse import Collector
 from byteatlas.manifest.model import WHOLE
@@ -109,13 +109,13 @@ class ColumnSink:
                 if meta.keys.kind == "v2":  # VirtualiZarr wrote scalars under "x/"
                     self._scalars[prefix[:-1]] = path
 
-    def targets(self) -> list[Target]:
+    def patterns(self) -> list[KeyPattern]:
         """The arrays, as generated keys may name them."""
         found = []
         for path, collector in self.collectors.items():
             keys = self._map.meta(path).keys
             prefix = key_prefix(path, keys, len(collector.grid_shape))
-            found.append(Target(path, prefix, keys.separator, keys.suffix, collector.grid_shape))
+            found.append(KeyPattern(path, prefix, keys.separator, keys.suffix, collector.grid_shape))
         return found
 
     def generated(self, item: Generated | Single) -> None:
@@ -145,7 +145,9 @@ class ColumnSink:
 
     def lists(self, entries: Entries) -> None:
         numbers = intern_urls(entries, self._urls, self._number)
-        pairs = few_pairs(slices(entries.data, entries.tail, entries.tail_end)) if len(entries) <= FEW else None
+        pairs = (
+            small_pairs(slices(entries.data, entries.tail, entries.tail_end)) if len(entries) <= SMALL_BATCH else None
+        )
         if pairs is None:
             offset, length, good = two_numbers(entries.view, entries.tail, entries.tail_end)
         else:
@@ -235,8 +237,8 @@ class ColumnSink:
         begin, end = entries.key[which] + len(owner.mark), entries.key_end[which]
         suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
         shape, separator = collector.grid_shape, meta.keys.separator
-        if len(begin) <= FEW and not suffix:
-            few = few_positions(slices(entries.data, begin, end), shape, separator)
+        if len(begin) <= SMALL_BATCH and not suffix:
+            few = small_positions(slices(entries.data, begin, end), shape, separator)
             if few is not None:
                 self._take(collector, few, which, rows)
                 return

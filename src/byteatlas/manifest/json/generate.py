@@ -15,11 +15,11 @@ from byteatlas.manifest.json.template import HOLE, Column, Scope, Slow, Template
 from byteatlas.types import JSON, Shape
 
 BLOCK = 1 << 18
-Span = Sequence[int]
+DimensionValues = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class KeyPattern:
     """An array that generated keys may belong to: what its keys look like, and its grid."""
 
     path: str
@@ -50,7 +50,7 @@ class Single:
 
 
 def expand_gen(
-    gen: JSON, templates: Templates, targets: Sequence[Target], where: str, most: int
+    gen: JSON, templates: Templates, patterns: Sequence[KeyPattern], where: str, most: int
 ) -> Iterator[Generated | Single]:
     """All references that ``gen`` stands for.
 
@@ -65,32 +65,32 @@ def expand_gen(
         raise InvalidMetadata(where, f"gen makes {total} references, more than the limit of {most}")
     for entry, ranges in zip(gen, spans, strict=True):
         try:
-            found = list(_columns(entry, ranges, templates, targets, f"{where}: gen"))
+            found = list(_columns(entry, ranges, templates, patterns, f"{where}: gen"))
         except Slow:
             yield from _generate(entry, ranges, templates, f"{where}: gen")
         else:
             yield from found
 
 
-def _place(key: str, targets: Sequence[Target]) -> tuple[Target, list[str]]:
+def _place(key: str, patterns: Sequence[KeyPattern]) -> tuple[KeyPattern, list[str]]:
     """The array whose chunk keys have this form, and the expressions of their grid positions."""
     key = uncontrolled(key)
     holes = list(HOLE.finditer(key))
     if not holes:
         raise Slow
     literals = [key[a:b] for a, b in itertools.pairwise([0, *(x for h in holes for x in h.span()), len(key)])][::2]
-    for target in targets:
-        form = [target.prefix, *[target.separator] * (len(target.counts) - 1), target.suffix]
-        if target.counts and literals == form:
-            return target, [h[0] for h in holes]
+    for pattern in patterns:
+        form = [pattern.prefix, *[pattern.separator] * (len(pattern.counts) - 1), pattern.suffix]
+        if pattern.counts and literals == form:
+            return pattern, [h[0] for h in holes]
     raise Slow
 
 
 def _columns(
-    entry: JSON, ranges: Mapping[str, Span], templates: Templates, targets: Sequence[Target], where: str
+    entry: JSON, ranges: Mapping[str, DimensionValues], templates: Templates, patterns: Sequence[KeyPattern], where: str
 ) -> Iterator[Generated]:
     """One entry as columns, a block at a time. Raises `Slow` before anything is given."""
-    target, places = _place(entry["key"], targets)
+    pattern, places = _place(entry["key"], patterns)
     if any(abs(v) >= 1 << 62 for r in ranges.values() for v in _ends(r)):
         raise Slow
     urls, of_url = _urls(entry["url"], ranges, templates, where)
@@ -101,7 +101,7 @@ def _columns(
         index = dict(zip(ranges, np.unravel_index(flat, sizes), strict=True)) if sizes else {}
         scope = {name: _column(ranges[name], index[name]) for name in ranges}
         chunk, inside = np.zeros(len(flat), np.int64), np.ones(len(flat), np.bool_)
-        for text, count in zip(places, target.counts, strict=True):
+        for text, count in zip(places, pattern.counts, strict=True):
             place = _numbers(text, templates, scope, len(flat), where)
             inside &= (place >= 0) & (place < count)
             chunk = chunk * count + np.clip(place, 0, count - 1)
@@ -114,14 +114,14 @@ def _columns(
         if length is not None and not length.all():
             raise Slow  # references to no bytes are rare enough
         kept = None if length is None else length[inside]
-        yield Generated(target.path, chunk[inside], urls, which[inside], offset[inside], kept)
+        yield Generated(pattern.path, chunk[inside], urls, which[inside], offset[inside], kept)
 
 
-def _ends(span: Span) -> Sequence[int]:
+def _ends(span: DimensionValues) -> Sequence[int]:
     return span if isinstance(span, list) else ([span[0], span[-1]] if len(span) else [])
 
 
-def _column(span: Span, index: NDArray[np.int64]) -> Column:
+def _column(span: DimensionValues, index: NDArray[np.int64]) -> Column:
     values = span.start + span.step * index if isinstance(span, range) else np.array(span, np.int64)[index]
     return Column(values, max((abs(v) for v in _ends(span)), default=0))
 
@@ -149,7 +149,9 @@ class _OfUrl:
         return flat.astype(np.int32)
 
 
-def _urls(text: str, ranges: Mapping[str, Span], templates: Templates, where: str) -> tuple[tuple[str, ...], _OfUrl]:
+def _urls(
+    text: str, ranges: Mapping[str, DimensionValues], templates: Templates, where: str
+) -> tuple[tuple[str, ...], _OfUrl]:
     """The distinct URLs, one for each combination of the dimensions that the URL speaks of."""
     inside = " ".join(h[1] for h in HOLE.finditer(text))
     names = [name for name in ranges if name in inside]

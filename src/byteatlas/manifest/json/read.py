@@ -24,13 +24,13 @@ from byteatlas.manifest.json.tokens import Entries, Irregular, Reader, scan_obje
 from byteatlas.manifest.kinds.sparse import SourceTable
 from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapReadOptions
-from byteatlas.manifest.tree import Hierarchy, is_document, key_prefix
+from byteatlas.manifest.tree import DocumentTree, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, ByteRange, Shape
 
 _TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
-FEW = 8
+LOOKED_UP_SINGLY = 8
 """Up to this many chunks are looked up one by one before the whole map is loaded."""
 
 
@@ -145,7 +145,7 @@ class JsonMap:
         self.documents = consolidated(index.documents, where)
         if not self.documents:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
-        self.hierarchy = Hierarchy(self.documents, where)
+        self.hierarchy = DocumentTree(self.documents, where)
         self._metas: dict[str, ArrayMeta] = {}
 
     def tree(self) -> VirtualNode:
@@ -239,8 +239,8 @@ class JsonMap:
         sink = ColumnSink(self)
         scan_object(Reader(self._source, self.where), self._body.begin, sink, patience=1 << 62)
         if self.gen:
-            targets = sink.targets()
-            for item in expand_gen(self.gen, self.templates, targets, self.where, self.options.most_generated):
+            patterns = sink.patterns()
+            for item in expand_gen(self.gen, self.templates, patterns, self.where, self.options.most_generated):
                 sink.generated(item)
         infos = self.table.infos
         return {path: collector.finish(infos) for path, collector in sink.collectors.items()}
@@ -363,7 +363,7 @@ class LazyJson:
         return self._map.table.infos
 
     def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        if not self._map.loaded and self._looked + len(chunks) <= FEW and not self._map.gen:
+        if not self._map.loaded and self._looked + len(chunks) <= LOOKED_UP_SINGLY and not self._map.gen:
             self._looked += len(chunks)
             found = self._look(chunks)
             if found is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from byteatlas.manifest.model import MISSING, WHOLE, ChunkManifest
 from byteatlas.manifest.options import MapWriteOptions
-from byteatlas.manifest.tree import Written, key_prefix
+from byteatlas.manifest.tree import WrittenArray, key_prefix
 from byteatlas.types import JSON
 
 FEWEST = 8
@@ -22,7 +22,7 @@ _SHORTEST_PREFIX = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RegularRun:
     """Chunks ``[begin, end)`` along the first axis, all in one source, of one length, at regular distances."""
 
     begin: int
@@ -33,7 +33,7 @@ class Run:
     length: int
 
 
-def runs(manifest: ChunkManifest) -> list[Run]:
+def runs(manifest: ChunkManifest) -> list[RegularRun]:
     """The regular runs of a manifest that are worth a ``gen`` entry; they do not overlap."""
     counts = manifest.grid_shape
     total = math.prod(counts)
@@ -48,7 +48,7 @@ def runs(manifest: ChunkManifest) -> list[Run]:
     good &= (length == length[:, :1]).all(axis=1) & (length[:, 0] != WHOLE) & (length[:, 0] > 0)
     same = (source[1:, 0] == source[:-1, 0]) & (length[1:, 0] == length[:-1, 0]) & good[1:] & good[:-1]
     same &= (steps[1:] == steps[:-1]).all(axis=1)
-    found: list[Run] = []
+    found: list[RegularRun] = []
     jumps, at = np.diff(offset[:, 0]).tolist(), 0
     joins = same.tolist()
     while at < first:
@@ -60,7 +60,7 @@ def runs(manifest: ChunkManifest) -> list[Run]:
             end += 1
         if (end - at) * inner >= FEWEST:
             strides = (int(jumps[at]) if end - at > 1 else 0, *map(int, steps[at]))
-            found.append(Run(at, end, int(source[at, 0]), int(offset[at, 0]), strides, int(length[at, 0])))
+            found.append(RegularRun(at, end, int(source[at, 0]), int(offset[at, 0]), strides, int(length[at, 0])))
         at = end
     return found
 
@@ -80,7 +80,7 @@ def _steps(offset: NDArray[np.int64], counts: tuple[int, ...]) -> tuple[NDArray[
     return steps, (offset - offset[:, :1] == expected).all(axis=1)
 
 
-def without(manifest: ChunkManifest, found: Iterable[Run]) -> ChunkManifest:
+def without(manifest: ChunkManifest, found: Iterable[RegularRun]) -> ChunkManifest:
     """The manifest with the chunks of these runs missing."""
     source = manifest.source.copy()
     inner = max(len(source) // manifest.grid_shape[0], 1) if manifest.grid_shape and len(source) else 1
@@ -89,7 +89,7 @@ def without(manifest: ChunkManifest, found: Iterable[Run]) -> ChunkManifest:
     return replace(manifest, source=source)
 
 
-def gen_entry(array: Written, run: Run, url: str) -> dict[str, JSON]:
+def gen_entry(array: WrittenArray, run: RegularRun, url: str) -> dict[str, JSON]:
     """One run as kerchunk's specification writes generated references."""
     counts = array.manifest.grid_shape
     keys = array.meta.keys
@@ -126,14 +126,14 @@ def shared_prefix(urls: Iterable[str]) -> str | None:
 
 
 def shortened(
-    arrays: list[Written], options: MapWriteOptions
-) -> tuple[list[Written], MapWriteOptions, dict[str, str], list[dict[str, JSON]]]:
+    arrays: list[WrittenArray], options: MapWriteOptions
+) -> tuple[list[WrittenArray], MapWriteOptions, dict[str, str], list[dict[str, JSON]]]:
     """What is left to be written one by one, the options that use the template, the templates, and ``gen``."""
     loaded = [replace(a, manifest=a.manifest.load()) for a in arrays]
     prefix = shared_prefix({options.shown(s.url) for a in loaded for s in a.manifest.sources})
     templates = {} if prefix is None else {"u": prefix}
     chosen = replace(options, prefix=prefix)
-    left: list[Written] = []
+    left: list[WrittenArray] = []
     gen: list[dict[str, JSON]] = []
     for array in loaded:
         manifest = array.manifest.load()

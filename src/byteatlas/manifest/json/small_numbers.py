@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 1024
+SMALL_BATCH = 1024
 """Rows."""
 _PAIRS = re.compile(rb"(?:, ?[0-9]{1,19}, ?[0-9]{1,19})*")
 
@@ -25,12 +25,12 @@ def slices(data: bytes, begin: NDArray[np.int64], end: NDArray[np.int64]) -> lis
     return [data[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
 
 
-def few_pairs(texts: Sequence[bytes]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
+def small_pairs(texts: Sequence[bytes]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
     """Texts that are all ``,12,345`` as two columns.
 
-    >>> few_pairs([b",1,22", b", 3, 4"])
+    >>> small_pairs([b",1,22", b", 3, 4"])
     (array([1, 3], dtype=uint64), array([22,  4], dtype=uint64))
-    >>> few_pairs([b",1,22,3", b",4"]) is few_pairs([b",1,-2"]) is None
+    >>> small_pairs([b",1,22,3", b",4"]) is small_pairs([b",1,-2"]) is None
     True
     """
     joined = b"".join(texts)
@@ -43,15 +43,15 @@ def few_pairs(texts: Sequence[bytes]) -> tuple[NDArray[np.uint64], NDArray[np.ui
     return numbers[:, 0].copy(), numbers[:, 1].copy()
 
 
-def few_positions(texts: Sequence[bytes], counts: tuple[int, ...], separator: str) -> NDArray[np.int64] | None:
+def small_positions(texts: Sequence[bytes], counts: tuple[int, ...], separator: str) -> NDArray[np.int64] | None:
     """Chunk positions such as ``3.14`` as flat indices (C order over ``counts``), in small grids.
 
-    >>> few_positions([b"1.2", b"0.1"], (2, 3), ".")
+    >>> small_positions([b"1.2", b"0.1"], (2, 3), ".")
     array([5, 1])
-    >>> few_positions([b"1.3"], (2, 3), ".") is few_positions([b"01.1"], (2, 3), ".") is None
+    >>> small_positions([b"1.3"], (2, 3), ".") is small_positions([b"01.1"], (2, 3), ".") is None
     True
     """
-    if not counts or math.prod(counts) > FEW:
+    if not counts or math.prod(counts) > SMALL_BATCH:
         return None
     known = spellings(counts, separator)
     found = [known.get(t, -1) for t in texts]

@@ -42,8 +42,8 @@ class Column:
         raise Slow
 
 
-Value: TypeAlias = int | float | str | Column
-Scope: TypeAlias = Mapping[str, Value]
+TemplateValue: TypeAlias = int | float | str | Column
+Scope: TypeAlias = Mapping[str, TemplateValue]
 
 
 class _Fault(Exception):
@@ -106,7 +106,7 @@ class Templates:
             raise _Fault("'{{' without '}}'")
         return "".join(out) + rest
 
-    def evaluate(self, text: str, where: str, scope: Scope) -> Value:
+    def evaluate(self, text: str, where: str, scope: Scope) -> TemplateValue:
         """The value of a text that is one ``{{ }}`` and nothing else, or a text without any."""
         hole = HOLE.fullmatch(uncontrolled(text).strip())
         try:
@@ -114,7 +114,7 @@ class Templates:
         except _Fault as fault:
             raise InvalidMetadata(where, f"template {text[:120]!r}: {fault}") from fault
 
-    def name(self, name: str, scope: Scope, depth: int) -> Value:
+    def name(self, name: str, scope: Scope, depth: int) -> TemplateValue:
         """The value of a name: a variable, or a template."""
         if name in scope:
             return scope[name]
@@ -140,7 +140,7 @@ class _Parser:
         self._templates, self._scope, self._depth = templates, scope, depth
         self._nested = 0
 
-    def whole(self) -> Value:
+    def whole(self) -> TemplateValue:
         value = self._sum()
         if self._at < len(self._tokens):
             raise _Fault(f"unexpected {self._tokens[self._at][1]!r}")
@@ -152,21 +152,21 @@ class _Parser:
     def _kind(self) -> str:
         return self._tokens[self._at][0] if self._at < len(self._tokens) else "end"
 
-    def _sum(self) -> Value:
+    def _sum(self) -> TemplateValue:
         value = self._product()
         while (op := self._peek()) in ("+", "-", "~") and op:
             self._at += 1
             value = _apply(op, value, self._product())
         return value
 
-    def _product(self) -> Value:
+    def _product(self) -> TemplateValue:
         value = self._unary()
         while (op := self._peek()) in ("*", "/", "//", "%") and op:
             self._at += 1
             value = _apply(op, value, self._unary())
         return value
 
-    def _unary(self) -> Value:
+    def _unary(self) -> TemplateValue:
         if self._peek() in ("-", "+") and self._peek():
             sign = self._tokens[self._at][1]
             self._at += 1
@@ -187,7 +187,7 @@ class _Parser:
         if self._nested > 50:
             raise _Fault("nested too deeply")
 
-    def _atom(self) -> Value:
+    def _atom(self) -> TemplateValue:
         kind, text = self._tokens[self._at] if self._at < len(self._tokens) else ("end", "the end")
         self._at += 1
         match kind:
@@ -206,11 +206,11 @@ class _Parser:
             case _:
                 raise _Fault(f"unexpected {text!r}")
 
-    def _named(self, name: str) -> Value:
+    def _named(self, name: str) -> TemplateValue:
         if self._peek() != "(":
             return self._templates.name(name, self._scope, self._depth)
         self._at += 1
-        arguments: dict[str, Value] = {}
+        arguments: dict[str, TemplateValue] = {}
         while self._peek() != ")":
             if self._kind() != "name":
                 raise _Fault("arguments are written name=value")
@@ -245,7 +245,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def _apply(op: str, left: Value, right: Value) -> Value:
+def _apply(op: str, left: TemplateValue, right: TemplateValue) -> TemplateValue:
     if isinstance(left, Column) or isinstance(right, Column):
         return _columns(op, left, right)
     if op == "~" or (op == "+" and isinstance(left, str) and isinstance(right, str)):
@@ -266,7 +266,7 @@ def _apply(op: str, left: Value, right: Value) -> Value:
     return value
 
 
-def _columns(op: str, left: Value, right: Value) -> Value:
+def _columns(op: str, left: TemplateValue, right: TemplateValue) -> TemplateValue:
     """Arithmetic on whole columns, where it cannot leave 64 bits."""
     if op not in _BOUNDS or isinstance(left, (str, float)) or isinstance(right, (str, float)):
         raise Slow
@@ -289,7 +289,7 @@ _BOUNDS: Mapping[str, Callable[[int, int], int]] = {
 }
 
 
-def _format(form: str, value: Value) -> str:
+def _format(form: str, value: TemplateValue) -> str:
     """Python's ``%`` with one ``%d`` (perhaps ``%03d``) or ``%s``."""
     spec = _FORMAT.fullmatch(form)
     if spec is None or (spec[2] == "d") != isinstance(value, int):

@@ -50,7 +50,7 @@ class Entries:
         return len(self.key)
 
 
-class Sink(Protocol):
+class EntrySink(Protocol):
     """What is done with the entries."""
 
     def lists(self, entries: Entries) -> None:
@@ -159,7 +159,7 @@ class Reader:
             length *= 4
 
 
-def scan_object(reader: Reader, at: int, sink: Sink, *, patience: int = 64) -> int:
+def scan_object(reader: Reader, at: int, sink: EntrySink, *, patience: int = 64) -> int:
     """Feed all entries of the object whose brace opens at ``at`` to the sink; the position behind its end.
 
     Raises `Irregular` when more than ``patience`` entries, and a quarter of all, had to be parsed singly *with* odd
@@ -186,7 +186,7 @@ def scan_object(reader: Reader, at: int, sink: Sink, *, patience: int = 64) -> i
             raise Irregular
 
 
-def _single(reader: Reader, at: int, sink: Sink) -> tuple[int, bool]:
+def _single(reader: Reader, at: int, sink: EntrySink) -> tuple[int, bool]:
     """One entry by itself; where the next begins, and whether the object ended here."""
     at = reader.skip(at)
     if reader.byte(at) != QUOTE:
@@ -237,7 +237,7 @@ def _quotes(view: NDArray[np.uint8]) -> NDArray[np.int64]:
     return found[keep]
 
 
-def _window(reader: Reader, at: int, sink: Sink) -> tuple[int, int]:
+def _window(reader: Reader, at: int, sink: EntrySink) -> tuple[int, int]:
     """Feed the regular entries of the window from ``at`` on; where the first other one begins, and how many."""
     first = at - reader.base
     quotes = reader.quotes
@@ -259,7 +259,7 @@ def _window(reader: Reader, at: int, sink: Sink) -> tuple[int, int]:
     return reader.base + int(quotes[done]), total
 
 
-def _check(reader: Reader, quotes: NDArray[np.int64], pairs: int, sink: Sink) -> int:
+def _check(reader: Reader, quotes: NDArray[np.int64], pairs: int, sink: EntrySink) -> int:
     """Feed the entries up to the first that is not regular; how many were."""
     view = reader.view
     grid = quotes[: 4 * pairs].reshape(pairs, 4)
@@ -293,7 +293,7 @@ def _check(reader: Reader, quotes: NDArray[np.int64], pairs: int, sink: Sink) ->
 
 
 def _feed(
-    reader: Reader, grid: NDArray[np.int64], end: NDArray[np.int64], is_list: NDArray[np.bool_], sink: Sink
+    reader: Reader, grid: NDArray[np.int64], end: NDArray[np.int64], is_list: NDArray[np.bool_], sink: EntrySink
 ) -> None:
     data, view = reader.data, reader.view
     chosen = grid if is_list.all() else grid[is_list]

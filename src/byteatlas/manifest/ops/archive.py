@@ -74,14 +74,14 @@ class SourceFile(io.RawIOBase):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """A member of an archive; ``range`` None: its bytes are compressed or encrypted, ``why`` says how."""
 
     range: ByteRange | None
     why: str = ""
 
 
-def zip_members(source: Source) -> Mapping[str, Callable[[], Member]]:
+def zip_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
     """The members of a zip archive by name; where one lies is read from its local header when it is asked for.
 
     The local header's own extra field has a length of its own, so the directory alone cannot tell where data begin.
@@ -96,11 +96,11 @@ def zip_members(source: Source) -> Mapping[str, Callable[[], Member]]:
     return {info.filename: partial(_zip_member, source, info) for info in infos if not info.is_dir()}
 
 
-def _zip_member(source: Source, info: zipfile.ZipInfo) -> Member:
+def _zip_member(source: Source, info: zipfile.ZipInfo) -> ArchiveMember:
     if info.compress_type != zipfile.ZIP_STORED:
-        return Member(None, f"compressed (method {info.compress_type})")
+        return ArchiveMember(None, f"compressed (method {info.compress_type})")
     if info.flag_bits & 1:
-        return Member(None, "encrypted")
+        return ArchiveMember(None, "encrypted")
     head = source.read([ByteRange(info.header_offset, _LOCAL.size)])[0]
     signature, name, extra = _LOCAL.unpack(head)
     if signature != b"PK\x03\x04":
@@ -110,10 +110,10 @@ def _zip_member(source: Source, info: zipfile.ZipInfo) -> Member:
     begin = info.header_offset + _LOCAL.size + name + extra
     if begin + info.file_size > source.size():
         raise CorruptFile(begin, "a member reaches beyond the end of the archive", source.url)
-    return Member(ByteRange(begin, info.file_size))
+    return ArchiveMember(ByteRange(begin, info.file_size))
 
 
-def tar_members(source: Source) -> Mapping[str, Callable[[], Member]]:
+def tar_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
     """The members of an uncompressed tar archive by name (the last of a name counts, as when it is unpacked)."""
     try:
         with tarfile.TarFile(fileobj=SourceFile(source)) as archive:
@@ -124,17 +124,20 @@ def tar_members(source: Source) -> Mapping[str, Callable[[], Member]]:
         raise CorruptFile(0, f"not a readable tar archive ({error})", source.url) from error
     size = source.size()
 
-    def member(info: tarfile.TarInfo) -> Member:
+    def member(info: tarfile.TarInfo) -> ArchiveMember:
         if info.issparse():
-            return Member(None, "sparse")
+            return ArchiveMember(None, "sparse")
         if info.offset_data + info.size > size:
             raise CorruptFile(info.offset_data, "a member reaches beyond the end of the archive", source.url)
-        return Member(ByteRange(info.offset_data, info.size))
+        return ArchiveMember(ByteRange(info.offset_data, info.size))
 
     return {name: partial(member, info) for name, info in found.items()}
 
 
-READERS: Mapping[str, Callable[[Source], Mapping[str, Callable[[], Member]]]] = {"zip": zip_members, "tar": tar_members}
+READERS: Mapping[str, Callable[[Source], Mapping[str, Callable[[], ArchiveMember]]]] = {
+    "zip": zip_members,
+    "tar": tar_members,
+}
 
 
 def split_member(url: str) -> tuple[str, str, str] | None:
@@ -155,7 +158,7 @@ class Archives:
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener
-        self._members: dict[tuple[str, SourceInfo], Mapping[str, Callable[[], Member]]] = {}
+        self._members: dict[tuple[str, SourceInfo], Mapping[str, Callable[[], ArchiveMember]]] = {}
 
     def locate(self, protocol: str, member: str, outer: SourceInfo) -> ByteRange:
         """Where a member's bytes lie in its archive.

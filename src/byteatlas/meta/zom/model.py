@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.meta import v2, v3
+from byteatlas.meta.compare import identical
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, NodeMeta
 from byteatlas.meta.parts import object_of
 from byteatlas.meta.zom import versions as conversion
@@ -263,7 +264,7 @@ def _compare(a: JSON, b: JSON, path: str, out: list[str]) -> None:
                 out.append(f"{path}/{key}: nothing != {b[key]!r}")
             else:
                 _compare(a[key], b[key], f"{path}/{key}", out)
-    elif type(a) is not type(b) or (a != b and not (a != a and b != b)):
+    elif not identical(a, b):
         out.append(f"{path}: {a!r} != {b!r}")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from byteatlas.combining.model import Finding
-from byteatlas.manifest.columns import Piece
+from byteatlas.manifest.columns import PlacedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import Shape
@@ -21,7 +21,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Concatenation:
     """Manifests of inputs that follow each other and need no change but a common source table."""
 
     meta: ArrayMeta
@@ -35,9 +35,21 @@ class Mosaic:
 
     meta: ArrayMeta
     grid_shape: Shape
-    pieces: tuple[Piece, ...]
+    parts: tuple[PlacedManifest, ...]
     action: str
 
 
-Job: TypeAlias = Ready | Run | Mosaic
-Outcome: TypeAlias = tuple[Job | None, list[Finding]]
+Treatment: TypeAlias = Ready | Concatenation | Mosaic
+Decision: TypeAlias = tuple[Treatment | None, list[Finding]]
+
+
+def meta_of(treatment: Treatment) -> ArrayMeta:
+    return treatment.array.meta if isinstance(treatment, Ready) else treatment.meta
+
+
+def with_meta(treatment: Treatment, meta: ArrayMeta) -> Treatment:
+    match treatment:
+        case Ready(array, action):
+            return Ready(replace(array, meta=meta), action)
+        case Concatenation() | Mosaic():
+            return replace(treatment, meta=meta)
