@@ -48,6 +48,14 @@ class InvalidMetadata(ByteatlasError):
         self.where, self.why = where, why
 
 
+def _place(array: str | None, chunk: tuple[int, ...] | None, url: str | None, range: ByteRange | None) -> str:
+    """What is known of where something went wrong, as text."""
+    place = [f"array {array!r}" if array is not None else "", f"chunk {chunk}" if chunk is not None else ""]
+    if url is not None:
+        place.append(f"{url}" + (f" bytes {range.offset}+{range.length}" if range else ""))
+    return ", ".join(p for p in place if p)
+
+
 class CorruptChunk(ByteatlasError):
     """The bytes of one chunk do not decode: bad checksum, bad stream, wrong decoded size."""
 
@@ -60,10 +68,7 @@ class CorruptChunk(ByteatlasError):
         url: str | None = None,
         range: ByteRange | None = None,
     ) -> None:
-        place = [f"array {array!r}" if array is not None else "", f"chunk {chunk}" if chunk is not None else ""]
-        if url is not None:
-            place.append(f"{url}" + (f" bytes {range.offset}+{range.length}" if range else ""))
-        head = ", ".join(p for p in place if p)
+        head = _place(array, chunk, url, range)
         super().__init__(f"{head}: {why}" if head else why)
         self.why, self.array, self.chunk, self.url, self.range = why, array, chunk, url, range
 
@@ -118,13 +123,23 @@ class MissingExtra(ByteatlasError, ImportError):
 class FetchFailed(ByteatlasError, OSError):
     """Bytes that should be there could not be fetched (missing file, refused, short read, time-out).
 
-    ``transient`` says that the same request may work when it is tried again (time-out, 429, 5xx).
+    ``transient`` says that the same request may work when it is tried again (time-out, 429, 5xx). ``array`` and
+    ``chunk`` (its place in the grid) are known where the bytes are those of a chunk.
     """
 
-    def __init__(self, url: str, why: str, range: ByteRange | None = None, *, transient: bool = False) -> None:
-        where = f" bytes {range.offset}+{range.length}" if range else ""
-        super().__init__(f"{url}{where}: {why}")
+    def __init__(
+        self,
+        url: str,
+        why: str,
+        range: ByteRange | None = None,
+        *,
+        transient: bool = False,
+        array: str | None = None,
+        chunk: tuple[int, ...] | None = None,
+    ) -> None:
+        super().__init__(f"{_place(array, chunk, url, range)}: {why}")
         self.url, self.why, self.range, self.transient = url, why, range, transient
+        self.array, self.chunk = array, chunk
 
 
 class SourceChanged(ByteatlasError):

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.pool import Budget, Decoders, Scratch, run_tasks
 from byteatlas.errors import FetchFailed, InvalidMetadata
+from byteatlas.io.ranges import Requests as Blocks
+from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
 
@@ -92,81 +94,6 @@ class Wanted:
     source: Ints
     offset: Ints
     length: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
-    """Merged requests. Request k is ``length[k]`` bytes of ``source[k]`` from ``offset[k]`` on.
-
-    It serves the items ``order[edges[k]:edges[k + 1]]``.
-    """
-
-    source: Ints
-    offset: Ints
-    length: Ints
-    order: Ints
-    edges: Ints
-
-    @property
-    def total(self) -> int:
-        return len(self.source)
-
-
-def merge(source: Ints, offset: Ints, length: Ints, gap: int, block: int, most_items: int = MOST_ITEMS) -> Blocks:
-    """Merge ranges of the same source that lie within ``gap`` bytes, into requests of about ``block`` bytes.
-
-    >>> b = merge(np.array([0, 0, 1]), np.array([10, 0, 0]), np.array([5, 8, 8]), gap=4, block=100)
-    >>> b.offset.tolist(), b.length.tolist(), b.order.tolist(), b.edges.tolist()
-    ([0, 0], [15, 8], [1, 0, 2], [0, 2, 3])
-    """
-    n = len(source)
-    if n == 0:
-        none = np.empty(0, np.int64)
-        return Blocks(none, none, none, none, np.zeros(1, np.int64))
-    order = _sorted(source, offset)
-    s, o = source[order], offset[order]
-    end = o + length[order]
-    reach = _reach(s, o, end)
-    cut = np.empty(n, bool)
-    cut[0] = True
-    np.not_equal(s[1:], s[:-1], out=cut[1:])
-    cut[1:] |= o[1:] > reach[:-1] + gap
-    _split(cut, o, reach, block, most_items)
-    first = np.flatnonzero(cut)
-    stop = np.maximum.reduceat(end, first)
-    return Blocks(s[first], o[first], stop - o[first], order, np.append(first, n))
-
-
-def _sorted(source: Ints, offset: Ints) -> Ints:
-    if bool(((source[1:] > source[:-1]) | ((source[1:] == source[:-1]) & (offset[1:] >= offset[:-1]))).all()):
-        return np.arange(len(source), dtype=np.int64)
-    return np.lexsort((offset, source))
-
-
-def _reach(source: Ints, offset: Ints, end: Ints) -> Ints:
-    """The furthest end so far among the ranges of each source."""
-    same = source[1:] == source[:-1]
-    if not bool((same & (end[1:] < end[:-1])).any()):
-        return end
-    reach = end.copy()
-    edges = np.append(np.flatnonzero(np.concatenate([[True], ~same])), len(end))
-    for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        np.maximum.accumulate(end[a:b], out=reach[a:b])
-    return reach
-
-
-def _split(cut: NDArray[np.bool_], offset: Ints, reach: Ints, block: int, most_items: int) -> None:
-    """Cut runs that are too long into parts of even size (in place)."""
-    first = np.flatnonzero(cut)
-    counts = np.diff(np.append(first, len(cut)))
-    size = np.maximum.reduceat(reach, first) - offset[first]
-    if int(size.max()) > block:
-        part = np.maximum(-(-size // np.maximum(-(-size // block), 1)), 1)
-        number = (offset - np.repeat(offset[first], counts)) // np.repeat(part, counts)
-        cut[1:] |= number[1:] != number[:-1]
-    if int(counts.max()) > most_items:
-        rank = np.arange(len(cut)) - np.repeat(first, counts)
-        cut |= rank % most_items == 0
 
 
 def fetch(wanted: Wanted, sources: Sources, sink: Sink, options: ReadOptions, item_bytes: int = 0) -> None:
