@@ -16,8 +16,7 @@ from byteatlas.array.geo import georeference_of
 from byteatlas.array.models import create_from_model, model_of
 from byteatlas.array.options import DEFAULT
 from byteatlas.array.stored import open_store
-from byteatlas.array.writing.copy import CopyOptions, CopyReport
-from byteatlas.array.writing.copy import Progress as CopyProgress
+from byteatlas.array.writing.copy import CopyOptions, CopyProgress, CopyReport
 from byteatlas.array.writing.copy import copy as copy_node
 from byteatlas.combining import CombineOptions, Plan
 from byteatlas.combining import combine as combine_groups

@@ -24,7 +24,7 @@ from xarray.core import indexing
 
 from byteatlas import api
 from byteatlas.array import Array, Group, Node
-from byteatlas.array.array import fill_of
+from byteatlas.array.reading.opening import fill_of
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.kind import JSON_SUFFIXES, PARQUET_SUFFIXES, kind_of
 from byteatlas.io.local import local_path

@@ -6,7 +6,7 @@ Sources are safe to use from many threads. Caching, coalescing, retrying and cou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from byteatlas.types import Buffer, ByteRange
 
@@ -30,6 +30,15 @@ class Source(Protocol):
 
     def read_all(self) -> Buffer:
         """The whole file."""
+        ...
+
+
+@runtime_checkable
+class ReadsInto(Protocol):
+    """A source that can put bytes into memory that is there, which saves a copy: local files."""
+
+    def read_into(self, offset: int, out: memoryview) -> None:
+        """Fill ``out`` with the bytes from ``offset`` on. Raises `FetchFailed`."""
         ...
 
 

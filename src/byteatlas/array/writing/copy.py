@@ -7,21 +7,16 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
-from byteatlas.array.writing.write import (
-    WritableArray,
-    WriteOptions,
-    consolidate,
-    create_array,
-    create_group,
-    open_writable,
-    write_group_meta,
-)
+from byteatlas.array.writing.documents import consolidate, write_group_meta
+from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
+from byteatlas.array.writing.writable import WritableArray
+from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
@@ -34,7 +29,7 @@ from byteatlas.types import JSON, Shape
 JOURNAL = ".byteatlas-copy.json"
 """The key that records how far a copy has come; removed when it is complete."""
 
-Progress = Callable[[str, int, int], None]
+CopyProgress = Callable[[str, int, int], None]
 """Called with an array's path, the bytes (of decoded values) copied of it so far, and its total."""
 
 
@@ -58,7 +53,7 @@ class CopyOptions:
     memory: int = 256 << 20
     resume: bool = True
     consolidated: bool = True
-    write: WriteOptions = field(default_factory=WriteOptions)
+    write: ArrayWriteOptions = DEFAULT_WRITE
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +66,7 @@ class CopyReport:
 
 
 def copy(
-    node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: Progress | None = None
+    node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: CopyProgress | None = None
 ) -> CopyReport:
     """Copy an array or a group and all below it into a store, which need not be able to list its keys.
 
@@ -208,7 +203,7 @@ def _copy_array(
     store: WritableStore,
     options: CopyOptions,
     journal: _Journal,
-    progress: Progress | None,
+    progress: CopyProgress | None,
 ) -> None:
     begun = journal.done.get(path)
     if begun is None:
