@@ -92,7 +92,10 @@ def _read_points(
 
 def _inline(places: ChunkPlaces, receiver: ChunkReceiver, options: ReadOptions) -> None:
     """Chunks whose bytes are in the manifest, one by one."""
+    rows = places.located.inline()
+    if not len(rows):
+        return
     scratch = Scratch(options.result_limit())
-    for row in places.located.inline().tolist():
+    for row in rows.tolist():
         data = memoryview(places.locator.inline(int(places.chunks[row])))
         receiver.accept(Items(np.array([row])), Separate([data]), scratch)

@@ -35,12 +35,14 @@ class BlockParts:
 
     def rows(self, nbytes: int) -> NDArray[np.uint8] | None:
         """All as an array (items, nbytes); None when one has another length. A view where they are evenly spaced."""
+        total = len(self.start)
         if not bool((self.length == nbytes).all()):
             return None
+        if total == 1:
+            return np.ndarray((1, nbytes), np.uint8, self.block, int(self.start[0]))
         step = np.diff(self.start)
-        if len(step) == 0 or bool((step == step[0]).all() and step[0] >= 0):
-            stride = int(step[0]) if len(step) else nbytes
-            return np.ndarray((len(self.start), nbytes), np.uint8, self.block, int(self.start[0]), (stride, 1))
+        if bool((step == step[0]).all() and step[0] >= 0):
+            return np.ndarray((total, nbytes), np.uint8, self.block, int(self.start[0]), (int(step[0]), 1))
         return sliding_window_view(np.frombuffer(self.block, np.uint8), nbytes)[self.start]
 
 

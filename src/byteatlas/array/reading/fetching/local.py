@@ -8,13 +8,13 @@ from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.fetching.deliver import deliver
 from byteatlas.array.reading.fetching.fetched import Separate
 from byteatlas.array.reading.fetching.pool import Scratch, run_tasks
-from byteatlas.array.reading.fetching.receivers import ChunkReceiver, LendsMemory, Ranges, Receiver
+from byteatlas.array.reading.fetching.receivers import ChunkReceiver, LendsMemory, Ranges, Receiver, lends_memory
 from byteatlas.array.reading.fetching.requests import parts_of, read_request, requests_for
 from byteatlas.array.reading.fetching.sources import get_into
 from byteatlas.array.spaces import Items
 from byteatlas.errors import FetchFailed
 from byteatlas.io.ranges import Requests
-from byteatlas.io.source import ReadsInto
+from byteatlas.io.source import reads_into
 
 MOST_ITEMS = 1 << 15
 """Most ranges handled as one task."""
@@ -39,7 +39,7 @@ def read_ranges(ranges: Ranges, receiver: Receiver, options: ReadOptions, nbytes
     block = max(min(options.local_block, size // (2 * workers)), SMALL_BLOCK)
     most = MOST_ITEMS if not nbytes else max(1, min(MOST_ITEMS, TASK_BYTES // nbytes))
     requests = requests_for(ranges, options.local_gap, block, most)
-    task = _ReadBlock(ranges, requests, receiver, receiver if isinstance(receiver, LendsMemory) else None)
+    task = _ReadBlock(ranges, requests, receiver, receiver if lends_memory(receiver) else None)
     run_tasks(requests.total, task, 1 if size <= FEW_BYTES else workers, options.result_limit())
 
 
@@ -56,9 +56,12 @@ class _ReadBlock:
         covered, where = self.requests.covers(number), self.requests.range(number)
         source = self.ranges.sources.open(int(self.requests.source[number]))
         items = Items(self.ranges.item[covered])
-        if isinstance(source, ReadsInto):
-            if self._directly(items, source, where.offset, where.length):
-                return
+        if reads_into(source):
+            if self.lender is not None and len(items) == 1:
+                lent = self.lender.memory(int(items[0]))
+                if lent is not None and len(lent) == where.length:
+                    source.read_into(where.offset, lent)
+                    return
             data = scratch.block(where.length)
             try:
                 source.read_into(where.offset, data)
@@ -69,23 +72,13 @@ class _ReadBlock:
             data = read_request(source, self.ranges, covered, where)
         self.receiver.accept(items, parts_of(data, self.ranges, covered, where), scratch)
 
-    def _directly(self, items: Items, source: ReadsInto, offset: int, length: int) -> bool:
-        """Read into the receiver's memory, where it has some for the only item."""
-        if self.lender is None or len(items) > 1:
-            return False
-        memory = self.lender.memory(int(items[0]))
-        if memory is None or len(memory) != length:
-            return False
-        source.read_into(offset, memory)
-        return True
-
 
 def read_whole(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, nbytes: int) -> None:
     """Read whole local files."""
     small = 0 < nbytes <= SMALL_FILE
     at_once = max(1, min(MOST_FILES, TASK_BYTES // nbytes)) if nbytes else 16
     total = -(-len(ranges) // at_once)
-    lender = receiver if isinstance(receiver, LendsMemory) else None
+    lender = receiver if lends_memory(receiver) else None
 
     def task(number: int, scratch: Scratch) -> None:
         some = slice(number * at_once, (number + 1) * at_once)

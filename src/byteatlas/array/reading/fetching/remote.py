@@ -9,7 +9,7 @@ from byteatlas.array.reading.fetching.deliver import hand_over
 from byteatlas.array.reading.fetching.pool import Budget, Decoders, Scratch, run_tasks
 from byteatlas.array.reading.fetching.receivers import ChunkReceiver, Ranges, Receiver
 from byteatlas.array.reading.fetching.requests import parts_of, read_request, requests_for
-from byteatlas.array.reading.fetching.sources import OptionalSources, get_many
+from byteatlas.array.reading.fetching.sources import get_many, may_say_absent
 from byteatlas.array.spaces import Items, SourceNumbers
 from byteatlas.io.ranges import Requests
 
@@ -56,7 +56,7 @@ def _one_request(ranges: Ranges, requests: Requests, receiver: Receiver, options
 def request_whole(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, nbytes: int) -> None:
     """Request whole objects. How large they are is known when they have come."""
     sources = ranges.sources
-    at_once = sources.at_once if isinstance(sources, OptionalSources) else 1
+    at_once = sources.at_once() if may_say_absent(sources) else 1
     decoding = Decoders(options.decoders(nbytes), options.result_limit())
     budget = Budget(options.fetched(), max(nbytes, 1) * at_once)
 

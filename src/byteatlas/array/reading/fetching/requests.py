@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byteatlas.array.reading.fetching.fetched import BlockParts
+from byteatlas.array.reading.fetching.fetched import BlockParts, Fetched, Separate
 from byteatlas.array.reading.fetching.receivers import Ranges
 from byteatlas.errors import FetchFailed
 from byteatlas.io.ranges import Requests, merge
@@ -29,6 +29,8 @@ def read_request(source: Source, ranges: Ranges, covered: Ints, where: ByteRange
         raise
 
 
-def parts_of(block: memoryview, ranges: Ranges, covered: Ints, where: ByteRange) -> BlockParts:
+def parts_of(block: memoryview, ranges: Ranges, covered: Ints, where: ByteRange) -> Fetched:
     """The ranges that a request covers, as parts of its bytes."""
+    if len(covered) == 1 and int(ranges.length[covered[0]]) == where.length:
+        return Separate([block])
     return BlockParts(block, ranges.offset[covered] - where.offset, ranges.length[covered])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.spaces import SourceNumbers
-from byteatlas.io.source import ReadsInto, Source
+from byteatlas.io.source import Source, reads_into
 from byteatlas.types import Buffer
 
 WHOLE = -1
@@ -32,7 +32,6 @@ class Sources(Protocol):
 class OptionalSources(Sources, Protocol):
     """Sources that may say "absent": keys of a store, where a chunk that is not there was never written."""
 
-    @property
     def at_once(self) -> int:
         """How many remote sources are best asked for together: 1, unless they are parts of one file."""
         ...
@@ -50,24 +49,29 @@ class OptionalSources(Sources, Protocol):
         ...
 
 
+def may_say_absent(sources: Sources) -> TypeGuard[OptionalSources]:
+    """Whether sources are `OptionalSources`. The class is asked, which is remembered: ``isinstance`` takes longer."""
+    return issubclass(type(sources), OptionalSources)
+
+
 def size_of(sources: Sources, number: int) -> int | None:
     """The size of a source in bytes; None when it is absent. Raises `FetchFailed`."""
-    return sources.size(number) if isinstance(sources, OptionalSources) else sources.open(number).size()
+    return sources.size(number) if may_say_absent(sources) else sources.open(number).size()
 
 
 def get_many(sources: Sources, numbers: SourceNumbers) -> list[Buffer | None]:
     """All bytes of some sources, in order; None for those that are absent. Raises `FetchFailed`."""
-    if isinstance(sources, OptionalSources):
+    if may_say_absent(sources):
         return sources.get_many(numbers)
     return [sources.open(number).read_all() for number in numbers.tolist()]
 
 
 def get_into(sources: Sources, number: int, memory: Memory) -> Buffer | None:
     """All bytes of a local source, in memory that is given for its size where that saves a copy; None: absent."""
-    if isinstance(sources, OptionalSources):
+    if may_say_absent(sources):
         return sources.get_into(number, memory)
     source = sources.open(number)
-    if not isinstance(source, ReadsInto):
+    if not reads_into(source):
         return source.read_all()
     data = memory(source.size())
     source.read_into(0, data)

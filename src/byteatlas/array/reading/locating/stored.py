@@ -68,7 +68,6 @@ class KeySources:
         found = self.store.source(self.key(number))
         return None if found is None else found.size()
 
-    @property
     def at_once(self) -> int:
         return ZIP_MEMBERS if isinstance(self.store, ZipStore) else 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ def chunk_view(target: NDArray[Any], where: Sequence[AxisIndex], inside: Sequenc
     return target[(*cut, ...)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RawPart:
+class RawPart(NamedTuple):
     """A request within a raw chunk, and the part of the result that it fills (or fills some places of)."""
 
     request: RawRequest
