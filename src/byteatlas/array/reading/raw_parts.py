@@ -41,18 +41,19 @@ class RawParts:
 
         ``scatter`` is told of chunks that turn out to be absent.
         """
-        chosen, absent = self._choose(rows, options)
+        chosen, absent = self._choose(rows, scatter.whole, options)
+        if not len(chosen) and not len(absent):
+            return rows
         scatter.absent(Items(absent))
-        if not len(chosen):
-            return rows if not len(absent) else Rows(np.setdiff1d(rows, absent, assume_unique=True))
+        left = np.ones(self.plan.total, bool)
+        left[chosen] = left[absent] = False
         costs = RequestCosts.of(options, self.located.local(chosen))
-        left: list[int] = []
         pending: list[RawPart] = []
         owners: list[int] = []
         for row in chosen.tolist():
             parts = self._parts(row, costs)
             if parts is None:
-                left.append(row)
+                left[row] = True
                 continue
             for part in parts:
                 pending.append(part)
@@ -62,17 +63,16 @@ class RawParts:
                     pending, owners = [], []
         if pending:
             self._fetch(pending, owners, options)
-        done = np.setdiff1d(np.concatenate([chosen, absent]), np.array(left, np.int64))
-        return Rows(np.setdiff1d(rows, done, assume_unique=True))
+        return Rows(rows[left[rows]])
 
-    def _choose(self, rows: Rows, options: ReadOptions) -> tuple[Rows, Rows]:
+    def _choose(self, rows: Rows, whole: NDArray[np.bool_], options: ReadOptions) -> tuple[Rows, Rows]:
         """The chunks to read in part, and those that are absent. One of another length than it should have is neither.
 
         Large ones are read in parts even when all of them is selected: each part is put into the result while it is
         in the caches.
         """
         nbytes, none = self.pipeline.nbytes or 0, Rows(rows[:0])
-        wanted = rows if nbytes > options.local_block else Rows(rows[~self.plan.whole()[rows]])
+        wanted = rows if nbytes > options.local_block else Rows(rows[~whole[rows]])
         size = self.located.length[wanted]
         if bool((size < 0).any()):
             if nbytes < PARTIAL_KEY:

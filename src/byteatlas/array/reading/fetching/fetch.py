@@ -19,6 +19,8 @@ def fetch(ranges: Ranges, receiver: Receiver, options: ReadOptions, nbytes: int 
 
     Raises `FetchFailed` for a range that cannot be fetched in full, and whatever the receiver raises.
     """
+    if not len(ranges):
+        return
     _check(ranges)
     for near, some in _by_place(ranges):
         if near:
@@ -29,6 +31,8 @@ def fetch(ranges: Ranges, receiver: Receiver, options: ReadOptions, nbytes: int 
 
 def fetch_chunks(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, nbytes: int) -> None:
     """Fetch chunks, which may be ranges or whole sources. Raises what `fetch` raises."""
+    if not len(ranges):
+        return
     whole = ranges.whole()
     if not whole.any():
         fetch(ranges, receiver, options, nbytes)
@@ -45,8 +49,6 @@ def fetch_chunks(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, 
 
 def _by_place(ranges: Ranges) -> Iterator[tuple[bool, Ranges]]:
     """Those in local sources, then those in remote ones."""
-    if not len(ranges):
-        return
     numbers = _distinct(ranges.source)
     near = ranges.sources.local(SourceNumbers(numbers))
     if near.all() or not near.any():

@@ -20,16 +20,19 @@ from byteatlas.types import Buffer
 
 
 class ChunkScatter:
-    """Receives chunks; items are rows of the plan. How it treats them is chosen in `reading.strategies`."""
+    """Receives chunks; items are rows of the plan. How it treats them is chosen in `reading.strategies`.
 
-    __slots__ = ("_decoder", "_fill", "_lends", "_plan", "_target", "_tiles", "_whole")
+    ``whole``: for each row, whether all of the chunk's extent is selected.
+    """
+
+    __slots__ = ("_decoder", "_fill", "_lends", "_plan", "_target", "_tiles", "whole")
 
     def __init__(
         self, plan: ReadPlan, target: NDArray[Any], decoder: Decoder, fill: object, tiles: Tiles | None, lends: bool
     ) -> None:
         self._plan, self._target, self._decoder, self._fill = plan, target, decoder, fill
         self._tiles, self._lends = tiles, lends
-        self._whole = plan.whole()
+        self.whole = plan.whole()
 
     def accept(self, items: Items, fetched: Fetched, scratch: Scratch) -> None:
         rows = Rows(items)
@@ -60,7 +63,7 @@ class ChunkScatter:
 
     def memory(self, item: int) -> memoryview | None:
         """The place in the result of a chunk whose bytes go there as they are."""
-        if not self._lends or not self._whole[item]:
+        if not self._lends or not self.whole[item]:
             return None
         pipeline = self._decoder.pipeline(item)
         raw = pipeline.raw
@@ -74,7 +77,7 @@ class ChunkScatter:
         """Any chunk: decoded in place where its place is contiguous, else into a buffer and copied from there."""
         pipeline = self._decoder.pipeline(row)
         inside, where = self._plan.places(row)
-        if self._whole[row]:
+        if self.whole[row]:
             view = self._target[(*where, ...)]
             if _fits(view, pipeline):
                 self._decoder.decode_into(pipeline, row, data, view)
