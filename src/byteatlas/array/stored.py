@@ -11,11 +11,13 @@ from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.options import DEFAULT, ReadOptions
 from byteatlas.array.reading.locating.stored import StoreLocator
+from byteatlas.io.access import DEFAULT as ACCESS
+from byteatlas.io.access import Access
 from byteatlas.meta.model import GroupMeta
 from byteatlas.store.base import Store
 from byteatlas.store.nodes import NodeKind, Nodes
 from byteatlas.store.open import open_as_store
-from byteatlas.types import JSON, Buffer
+from byteatlas.types import Buffer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +46,7 @@ def open_store(
     target: str | os.PathLike[str] | Mapping[str, Buffer] | Store,
     path: str = "",
     *,
-    storage_options: Mapping[str, JSON] | None = None,
+    access: Access = ACCESS,
     consolidated: bool | None = None,
     options: ReadOptions = DEFAULT,
     registry: Mapping[str, Any] | None = None,
@@ -60,5 +62,5 @@ def open_store(
         NotFound: there is no Zarr, or no such member. FetchFailed: the storage cannot be reached.
         InvalidMetadata, Unsupported: its metadata breaks the specification, or needs what we do not have.
     """
-    nodes = Nodes(open_as_store(target, storage_options), consolidated=consolidated)
+    nodes = Nodes(open_as_store(target, access), consolidated=consolidated)
     return StoredHierarchy(nodes, options, registry).open(path.strip("/"))

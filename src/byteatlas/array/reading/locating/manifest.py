@@ -12,6 +12,7 @@ from byteatlas.array.reading.locating.located import Located
 from byteatlas.array.spaces import ChunkNumbers, SourceNumbers
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.local import local_path
+from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.model import INLINE, Manifest, SourceInfo
@@ -31,11 +32,11 @@ class ManifestSources:
     def open(self, number: int) -> Source:
         """Raises `FetchFailed`, and `SourceChanged` for a file that is not the one that was indexed."""
         info = self.table[number]
-        opened = self.opener(info.url)
+        source = opened(self.opener, info)
         if info.url not in self.checked:
-            check_source(opened, info.size, info.stamp, self.check)
+            check_source(source, info.size, info.stamp, self.check)
             self.checked.add(info.url)
-        return opened
+        return source
 
     def local(self, numbers: SourceNumbers) -> NDArray[np.bool_]:
         return np.array([local_path(self.table[n].url) is not None for n in numbers.tolist()], bool)

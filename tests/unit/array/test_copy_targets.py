@@ -1,0 +1,222 @@
+"""Copies into every kind of storage that can be written to: what they read as, stops, refusals."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import pytest
+from fsspec.implementations.dirfs import DirFileSystem
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
+
+import byteatlas as ba
+from byteatlas.array.writing.copy import JOURNAL
+from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.write import create_array, create_group
+from byteatlas.cli.app import run
+from byteatlas.errors import Conflict, FetchFailed, Forbidden
+from byteatlas.progress import Progress
+from byteatlas.store import write as store_write
+from byteatlas.store.memory import MemoryStore
+from byteatlas.store.remote import RemoteStore
+from byteatlas.types import Buffer
+
+VALUES = np.arange(60 * 48, dtype="f4").reshape(60, 48)
+MORE = np.arange(7, dtype="i8")
+SMALL = ba.CopyOptions(chunks={"a": (16, 16)}, memory=16 * 16 * 4)
+
+
+def source() -> ba.Group:
+    store = MemoryStore()
+    create_group(store, "", attributes={"title": "t"})
+    create_array(store, "a", array_meta(VALUES.shape, "f4", chunks=(20, 48)))[...] = VALUES
+    create_array(store, "g/b", array_meta(MORE.shape, "i8"))[...] = MORE
+    opened = ba.open(store)
+    assert isinstance(opened, ba.Group)
+    return opened
+
+
+def check(target: Any) -> None:
+    made = ba.open(target)
+    assert isinstance(made, ba.Group)
+    assert made.attrs == {"title": "t"}
+    np.testing.assert_array_equal(made["a"][...], VALUES)  # type: ignore[index]
+    np.testing.assert_array_equal(made["g/b"][...], MORE)  # type: ignore[index]
+    assert sorted(path for path, _ in made.walk()) == ["a", "g", "g/b"]
+
+
+@pytest.fixture
+def memory() -> Iterator[str]:
+    yield "memory://byteatlas-copy/x.zarr"
+    system = fsspec.filesystem("memory")
+    if system.exists("/byteatlas-copy"):
+        system.rm("/byteatlas-copy", recursive=True)
+
+
+def test_into_a_url(memory: str) -> None:
+    report = ba.copy(source(), memory, options=SMALL)
+    assert (report.arrays, report.nbytes) == (2, VALUES.nbytes + MORE.nbytes)
+    check(memory)
+    system = fsspec.filesystem("memory")
+    files = [path for path in system.find("/byteatlas-copy") if JOURNAL not in path]
+    assert 0 < sum(system.size(path) for path in files) < report.written
+    assert not any(JOURNAL in path for path in system.find("/byteatlas-copy"))
+    with pytest.raises(Conflict, match="already"):
+        ba.copy(source(), memory)
+
+
+def test_into_a_mapping_and_a_folder(tmp_path: Path) -> None:
+    mapping: dict[str, Buffer] = {}
+    ba.copy(source(), mapping)
+    check(mapping)
+    ba.copy(source(), tmp_path / "o.zarr")
+    check(tmp_path / "o.zarr")
+    ba.copy(source(), tmp_path / "b.zarr", path="g/b")
+    alone = ba.open(tmp_path / "b.zarr")
+    assert isinstance(alone, ba.Array)
+    np.testing.assert_array_equal(alone[...], MORE)
+
+
+class _Stops(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Storage whose writes fail after a while; it cannot be listed."""
+
+    protocol = "memory"
+    left = 10**9
+    chunks = 0
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> Any:
+        type(self).left -= 1
+        type(self).chunks += "/c/" in path
+        if type(self).left < 0:
+            raise OSError("the line is dead")
+        return super().pipe_file(path, value, mode, **kwargs)
+
+    def ls(self, path: str, detail: bool = True, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def stopping(monkeypatch: pytest.MonkeyPatch, memory: str) -> type[_Stops]:
+    from fsspec.registry import _registry
+
+    monkeypatch.setitem(_registry, "memory", _Stops)
+    monkeypatch.setattr(_Stops, "left", 10**9)
+    monkeypatch.setattr(_Stops, "chunks", 0)
+    return _Stops
+
+
+def test_a_stopped_copy_goes_on_where_nothing_can_be_listed(stopping: type[_Stops], memory: str) -> None:
+    ba.copy(source(), memory, options=SMALL)
+    writes, chunks = 10**9 - stopping.left, stopping.chunks
+    fsspec.filesystem("memory").store.clear()
+    for stop in range(1, writes, 5):
+        stopping.left, stopping.chunks = stop, 0
+        with pytest.raises(FetchFailed, match="dead"):
+            ba.copy(source(), memory, options=SMALL)
+        stopping.left = 10**9
+        ba.copy(source(), memory, options=SMALL)
+        assert stopping.chunks <= chunks + 1  # what was done is not done again
+        check(memory)
+        fsspec.filesystem("memory").store.clear()
+
+
+def test_files_appear_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = DirFileSystem(path=str(tmp_path), fs=LocalFileSystem())
+    seen: list[str] = []
+    move = DirFileSystem.mv
+
+    def mv(self: Any, one: str, two: str, **kwargs: Any) -> Any:
+        seen.append(one)
+        return move(self, one, two, **kwargs)
+
+    monkeypatch.setattr(DirFileSystem, "mv", mv)
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda url, **_: (system, "z"))
+    store = RemoteStore("dir://z", writable=True)
+    store.set("a/b", b"one")
+    store.set("a/b", b"two")
+    assert store.get("a/b") == b"two"
+    assert len(seen) == 2
+    assert store.names("a") == ["b"]
+    (tmp_path / "z" / "a" / Path(seen[0]).name).write_bytes(b"left over from a crash")
+    assert store.names("a") == ["b"]
+    store.delete("a/b")
+    store.delete("a/b")
+    assert store.get("a/b") is None
+
+
+def test_into_a_zip(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    target = tmp_path / "o.zarr.zip"
+    ba.copy(source(), target, options=SMALL)
+    check(target)
+    assert [p.name for p in tmp_path.iterdir()] == ["o.zarr.zip"]
+    with zipfile.ZipFile(target) as archive:
+        assert archive.testzip() is None
+        assert not [n for n in archive.namelist() if n.startswith(".byteatlas")]
+    group = zarr.open_group(zarr.storage.ZipStore(target, mode="r"), mode="r")
+    np.testing.assert_array_equal(group["a"][...], VALUES)
+    with pytest.raises(Conflict, match="exists"):
+        ba.copy(source(), target)
+    again = tmp_path / "again.zip"
+    ba.copy(source(), again, options=SMALL)
+    assert again.read_bytes() == target.read_bytes()
+
+
+def test_a_stopped_zip_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "o.zip"
+
+    def stop(event: Progress) -> None:
+        if event.name == "g/b":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ba.copy(source(), target, options=SMALL, progress=stop)
+    assert not target.exists()
+    whole = store_write.pack
+    with monkeypatch.context() as patch:
+        patch.setattr(store_write, "_add", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(FetchFailed, match="No space"):
+            ba.copy(source(), target, options=SMALL)
+    assert not target.exists()
+    assert store_write.pack is whole
+    report = ba.copy(source(), target, options=SMALL)
+    assert report.written < VALUES.nbytes
+    check(target)
+    assert [p.name for p in tmp_path.iterdir()] == ["o.zip"]
+
+
+def test_a_zip_behind_a_url(memory: str) -> None:
+    target = memory.replace("x.zarr", "x.zip")
+    ba.copy(source(), target)
+    check(target)
+    assert fsspec.filesystem("memory").find("/byteatlas-copy") == ["/byteatlas-copy/x.zip"]
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(Forbidden, match="web servers are read only"):
+        ba.copy(source(), "http://127.0.0.1:9/x.zarr")
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(Conflict, match="is a file"):
+        ba.copy(source(), tmp_path / "file")
+    with pytest.raises(ba.BadRequest):
+        ba.copy(source(), 3)  # type: ignore[arg-type]
+    with pytest.raises(Forbidden):
+        RemoteStore("memory://x").set("a", b"")
+
+
+def test_the_command(memory: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ba.copy(source(), tmp_path / "in.zarr")
+    for target in (memory, str(tmp_path / "out.zip")):
+        assert run(["copy", str(tmp_path / "in.zarr"), target, "--chunks", "a=30,48", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["arrays"] == 2
+        assert found["nbytes"] == VALUES.nbytes + MORE.nbytes
+        check(target)
+    assert run(["copy", str(tmp_path / "in.zarr"), "http://127.0.0.1:9/x.zarr"]) == 4
+    assert "read only" in capsys.readouterr().err

@@ -1,0 +1,27 @@
+"""Paths in maps do not depend on the working folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.places import FIXTURES
+
+from byteatlas import api
+from byteatlas.array import Group
+
+FIXTURE = FIXTURES / "netcdf3" / "cdf1.nc"
+
+
+def test_scan_of_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "maps").mkdir()
+    (tmp_path / "data" / "a.nc").write_bytes(FIXTURE.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    api.write(api.scan("data/a.nc"), "maps/a.json")
+    monkeypatch.chdir("/")
+    ours, theirs = api.open(tmp_path / "maps" / "a.json"), api.open(FIXTURE)
+    assert isinstance(ours, Group)
+    assert isinstance(theirs, Group)
+    for name, array in theirs.arrays().items():
+        assert ours.arrays()[name][...].tolist() == array[...].tolist()
