@@ -39,7 +39,8 @@ if _TYPE_CHECKING:
     from byteatlas.array.geo import levels_of
     from byteatlas.array.writing.copy import CopyOptions, CopyReport
     from byteatlas.array.writing.create import array_meta
-    from byteatlas.array.writing.write import ArrayWriteOptions, WritableArray
+    from byteatlas.array.writing.options import ArrayWriteOptions
+    from byteatlas.array.writing.writable import WritableArray
     from byteatlas.combining.append import Appended
     from byteatlas.combining.model import (
         ByOrder,
@@ -161,7 +162,8 @@ _PLACES = {
     "byteatlas.array.geo": "levels_of",
     "byteatlas.array.writing.copy": "CopyOptions CopyReport",
     "byteatlas.array.writing.create": "array_meta",
-    "byteatlas.array.writing.write": "ArrayWriteOptions WritableArray",
+    "byteatlas.array.writing.options": "ArrayWriteOptions",
+    "byteatlas.array.writing.writable": "WritableArray",
     "byteatlas.combining.append": "Appended",
     "byteatlas.combining.model": "ByOrder CombineOptions Compute Finding FromAttribute FromName FromVariable Plan "
     "Values",

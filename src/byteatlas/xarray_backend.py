@@ -25,7 +25,7 @@ from xarray.core import indexing
 from byteatlas.api.opening import open as open_node
 from byteatlas.api.targets import place_of
 from byteatlas.array import Array, Group, Node
-from byteatlas.array.array import fill_of
+from byteatlas.array.reading.opening import fill_of
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import MAP_SUFFIXES

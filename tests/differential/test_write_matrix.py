@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from byteatlas.array import Array, open_store
 from byteatlas.array.writing.create import array_meta
-from byteatlas.array.writing.write import ArrayWriteOptions, create_array
+from byteatlas.array.writing.options import ArrayWriteOptions
+from byteatlas.array.writing.write import create_array
 from byteatlas.meta.dtypes import BYTES, STRING, from_v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.store.directory import DirectoryStore

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadSelection
-from byteatlas.types import Shape
-
-Ints: TypeAlias = NDArray[np.int64]
+from byteatlas.types import Ints, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ def orthogonal(selection: Any, shape: Shape) -> tuple[AxisSelection, ...]:
     """Each axis by itself: integers, slices, integer arrays, boolean arrays (of the axis' length)."""
     whole = _mask(selection)
     if whole is not None and len(shape) != 1:
-        raise BadSelection("a boolean array for several axes selects points: use .vindex or .mask")
+        raise BadSelection("a boolean array for several axes selects points: use .vindex")
     return tuple(
         _orthogonal_axis(item, n, axis)
         for axis, (item, n) in enumerate(zip(_expand(selection, shape), shape, strict=True))

@@ -15,7 +15,7 @@ import pytest
 from tests.http_server import serve
 
 import byteatlas as ba
-from byteatlas.array.reading.pool import Budget, Decoders, Scratch
+from byteatlas.array.reading.fetching.pool import Budget, Decoders, Scratch
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array
 from byteatlas.errors import CorruptChunk

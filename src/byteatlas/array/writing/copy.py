@@ -6,21 +6,16 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
-from byteatlas.array.writing.write import (
-    ArrayWriteOptions,
-    WritableArray,
-    consolidate,
-    create_array,
-    create_group,
-    open_writable,
-    write_group_meta,
-)
+from byteatlas.array.writing.documents import consolidate, write_group_meta
+from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
+from byteatlas.array.writing.writable import WritableArray
+from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.meta import v2, v3
 from byteatlas.meta.compare import fingerprint
@@ -58,7 +53,7 @@ class CopyOptions:
     memory: int = 256 << 20
     resume: bool = True
     consolidated: bool = True
-    write: ArrayWriteOptions = field(default_factory=ArrayWriteOptions)
+    write: ArrayWriteOptions = DEFAULT_WRITE
 
 
 @dataclass(frozen=True, slots=True)
