@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import imagecodecs
 import numpy as np
 
+from byteatlas.checksums import fletcher32, fletcher32_older
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scanning.reasons import Reason
 from byteatlas_scanners.hdf5.filters.message import DEFLATE, FLETCHER32, SHUFFLE, Filter
@@ -52,15 +53,10 @@ def _unshuffle(item: Filter, data: bytes, most: int) -> bytes:
 
 def _check(item: Filter, data: bytes, most: int) -> bytes:
     body, stored = data[:-4], data[-4:]
-    found = int(imagecodecs.h5checksum_fletcher32(body))
-    if len(data) < 4 or int.from_bytes(stored, "little") not in (found, swapped(found)):
+    found = fletcher32(body)
+    if len(data) < 4 or int.from_bytes(stored, "little") not in (found, fletcher32_older(found)):
         raise CorruptFile(0, "wrong Fletcher-32 checksum of a filtered block")
     return body
-
-
-def swapped(checksum: int) -> int:
-    """The checksum as libhdf5 before 1.6.3 wrote it: bytes swapped in each half (H5Z__filter_fletcher32)."""
-    return (checksum & 0x00FF00FF) << 8 | (checksum & 0xFF00FF00) >> 8
 
 
 def _lzf(item: Filter, data: bytes, most: int) -> bytes:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Context
-from byteatlas.errors import InvalidMetadata
-from byteatlas.types import JSON
+from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ChainContext
+from byteatlas.codecs.core.options import Configuration
+from byteatlas.meta.place import invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +32,21 @@ class Transpose:
 
     order: tuple[int, ...] | str
 
-    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
+    def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
         axes = tuple(range(len(spec.shape)))
         order = {"C": axes, "F": axes[::-1]}[self.order] if isinstance(self.order, str) else self.order
         if tuple(sorted(order)) != axes:
-            raise InvalidMetadata("", f"transpose {list(order)} of an array of {len(axes)} dimensions")
+            raise invalid(f"order: {list(order)} of an array of {len(axes)} dimensions")
         inverse = tuple(int(i) for i in np.argsort(order)) if order else ()
         encoded = replace(spec, shape=tuple(spec.shape[i] for i in order))
         return ArrayStep(encoded, _Transpose(inverse), _Transpose(tuple(order)))
 
 
-def make(configuration: Mapping[str, JSON]) -> Transpose:
+def make(configuration: Configuration) -> Transpose:
     """``transpose``."""
     order = configuration.get("order")
     if order in ("C", "F"):
         return Transpose(str(order))
     if not isinstance(order, list) or not all(isinstance(i, int) and not isinstance(i, bool) for i in order):
-        raise InvalidMetadata("", f"transpose: order {order!r}")
+        raise invalid(f"order: {order!r} is not a list of axes")
     return Transpose(tuple(order))

@@ -8,7 +8,6 @@ most that the chunk can take.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +15,20 @@ import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, Bytes, ByteSpec, ByteStep, Context, SerializerStep, encoded_limit
-from byteatlas.codecs.core.options import integer, number
-from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
+from byteatlas.codecs.core.contract import (
+    ArraySpec,
+    Bytes,
+    ByteSpec,
+    ByteStep,
+    ChainContext,
+    SerializerStep,
+    encoded_limit,
+)
+from byteatlas.codecs.core.options import Configuration, integer, number
+from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.model import DataType
-from byteatlas.types import JSON, Shape
+from byteatlas.meta.place import invalid
+from byteatlas.types import Shape
 
 MAGIC = b"zfp\x05"
 TYPES = {"int32": 0, "int64": 1, "float32": 2, "float64": 3}
@@ -45,12 +53,12 @@ def _carrier(dtype: np.dtype[Any]) -> np.dtype[Any]:
         return np.dtype(np.int64)
     if name in TYPES:
         return dtype
-    raise InvalidMetadata("", f"zfp for {dtype}")
+    raise invalid(f"zfp for {dtype}")
 
 
 def _shape(shape: Shape) -> Shape:
     if len(shape) > 4:
-        raise InvalidMetadata("", f"zfp for chunks of {len(shape)} dimensions")
+        raise invalid(f"zfp for chunks of {len(shape)} dimensions")
     return shape or (1,)
 
 
@@ -134,7 +142,7 @@ class Zfp:
 
     mode: Mode
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         kind, shape = _carrier(spec.dtype), _shape(spec.shape)
         value, width = self.mode.header(kind, shape)
 
@@ -210,15 +218,15 @@ MODES = {
 }
 
 
-def make(configuration: Mapping[str, JSON]) -> Zfp:
+def make(configuration: Configuration) -> Zfp:
     """``zfp``."""
     name = configuration.get("mode")
     if not isinstance(name, str) or name not in MODES:
-        raise InvalidMetadata("", f"zfp: mode {name!r}")
+        raise invalid(f"zfp: mode {name!r}")
     return Zfp(_mode(name, configuration, MODES[name]))
 
 
-def _mode(name: str, configuration: Mapping[str, JSON], keys: tuple[str, ...]) -> Mode:
+def _mode(name: str, configuration: Configuration, keys: tuple[str, ...]) -> Mode:
     values = tuple(float(number(configuration, key)) for key in keys)
     limits = {
         "rate": (1e-9, 2048.0), "precision": (1, 128), "tolerance": (0.0, 2.0**843), "minbits": (1, 1 << 15),
@@ -227,7 +235,7 @@ def _mode(name: str, configuration: Mapping[str, JSON], keys: tuple[str, ...]) -
     for key, value in zip(keys, values, strict=True):
         low, high = limits[key]
         if not low <= value <= high:
-            raise InvalidMetadata("", f"zfp: {key} {value}")
+            raise invalid(f"zfp: {key} {value}")
     return Mode(name, values)
 
 
@@ -237,10 +245,10 @@ class Zfpy:
 
     mode: Mode | None
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         kind, shape = _carrier(spec.dtype), _shape(spec.shape)
         if kind != spec.dtype:
-            raise InvalidMetadata("", f"zfpy for data type {spec.data_type.name}")
+            raise invalid(f"zfpy for data type {spec.data_type.name}")
         meta = _meta(kind, shape)
 
         def decode(data: Bytes) -> NDArray[Any]:
@@ -257,14 +265,14 @@ class Zfpy:
 
         return SerializerStep(None, 2 * _most(kind, shape), decode, encode)
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         return array_as_bytes(self, spec, context, "zfpy")
 
 
-def array_as_bytes(codec: Any, spec: ByteSpec, context: Context, name: str) -> ByteStep:
+def array_as_bytes(codec: Any, spec: ByteSpec, context: ChainContext, name: str) -> ByteStep:
     """An array -> bytes codec in the place of a version 2 compressor: it gets the array that the bytes are."""
     if spec.dtype is None or spec.shape is None:
-        raise InvalidMetadata("", f"{name} after a codec that hides the elements")
+        raise invalid(f"{name} after a codec that hides the elements")
     dtype, shape = spec.dtype, spec.shape
     native = dtype.newbyteorder("=")
     step: SerializerStep = codec.bind_serializer(ArraySpec(shape, DataType(native.name, native)), context)
@@ -279,7 +287,7 @@ def array_as_bytes(codec: Any, spec: ByteSpec, context: Context, name: str) -> B
     return ByteStep(None, encoded_limit(spec.limit), decode, encode)
 
 
-def make_zfpy(configuration: Mapping[str, JSON]) -> Zfpy:
+def make_zfpy(configuration: Configuration) -> Zfpy:
     """``numcodecs.zfpy``: modes by number, unused parameters -1."""
     numbered = {2: "fixed_rate", 3: "fixed_precision", 4: "fixed_accuracy"}
     number_of = integer(configuration, "mode", 4)
