@@ -27,7 +27,7 @@ from byteatlas.codecs.core.registry import default_registry, make_codec
 from byteatlas.codecs.core.steps import Steps
 from byteatlas.errors import Unsupported
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
-from byteatlas.meta.place import invalid
+from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import Shape
 
 MOST_CODECS = 64
@@ -52,38 +52,37 @@ class Binder:
         return Binder(self.registry, self.depth + 1)._bytes(codecs, spec)
 
     def bind(self, codecs: tuple[CodecSpec, ...], spec: ArraySpec) -> Steps:
+        """The whole chain. Errors say which codec they are about."""
         if len(codecs) > MOST_CODECS:
             raise invalid(f"a chain of {len(codecs)} codecs")
         first = spec
         arrays: list[ArrayStep] = []
         for number, item in enumerate(codecs):
-            codec = make_codec(item, self.registry)
-            if codec is None:
-                continue
-            if isinstance(codec, ArrayCodec):
-                step = codec.bind_array(spec, self)
-                arrays.append(step)
-                spec = step.spec
-            elif isinstance(codec, Serializer):
-                serializer = codec.bind_serializer(spec, self)
+            with InMember(f"codec {item.name!r}"):
+                codec = make_codec(item, self.registry)
+                if isinstance(codec, ArrayCodec):
+                    arrays.append(codec.bind_array(spec, self))
+                    spec = arrays[-1].spec
+                    continue
+                serializer = codec.bind_serializer(spec, self) if isinstance(codec, Serializer) else None
+                if codec is not None and serializer is None:
+                    raise invalid("it takes bytes, but no codec before it makes bytes")
+            if serializer is not None:
                 inner = ByteSpec(serializer.nbytes, serializer.limit, serializer.itemsize, serializer.raw, spec.shape)
-                steps = self._bytes(codecs[number + 1 :], inner)
-                return Steps(first, tuple(arrays), serializer, tuple(steps))
-            else:
-                raise invalid(f"codec {item.name!r} takes bytes, but no codec before it makes bytes")
+                return Steps(first, tuple(arrays), serializer, tuple(self._bytes(codecs[number + 1 :], inner)))
         raise invalid("no array -> bytes codec")
 
     def _bytes(self, codecs: tuple[CodecSpec, ...], spec: ByteSpec) -> list[ByteStep]:
         steps: list[ByteStep] = []
         for item in codecs:
-            codec = make_codec(item, self.registry)
-            if codec is None:
-                continue
-            if not isinstance(codec, ByteCodec):
-                raise invalid(f"codec {item.name!r} takes an array, but gets bytes")
-            step = codec.bind_bytes(spec, self)
-            steps.append(step)
-            spec = ByteSpec(step.nbytes, step.limit, step.itemsize)
+            with InMember(f"codec {item.name!r}"):
+                codec = make_codec(item, self.registry)
+                if codec is None:
+                    continue
+                if not isinstance(codec, ByteCodec):
+                    raise invalid("it takes an array, but gets bytes")
+                steps.append(codec.bind_bytes(spec, self))
+            spec = ByteSpec(steps[-1].nbytes, steps[-1].limit, steps[-1].itemsize)
         return steps
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.checks import at_least
-from byteatlas.codecs.core.compression import functions
 from byteatlas.codecs.core.options import Configuration
+from byteatlas.codecs.streams.compression import functions
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Buffer
 
@@ -109,7 +109,7 @@ def parse_nbit(values: JSON) -> tuple[int, PackedType]:
         raise invalid("n-bit values are not a list of counts")
     try:
         part, _ = _part(values, 3, 0)
-    except IndexError as error:
+    except (IndexError, ValueError) as error:
         raise invalid("n-bit values are cut off") from error
     return values[2], part
 

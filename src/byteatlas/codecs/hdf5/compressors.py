@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from byteatlas.codecs.core.checks import at_most, byte_step
-from byteatlas.codecs.core.compression import Compression, functions
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, flag, integer
 from byteatlas.codecs.numcodecs.image_encode import image_encoder
+from byteatlas.codecs.streams.compression import Compression, functions
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
 

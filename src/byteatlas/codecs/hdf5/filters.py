@@ -23,6 +23,7 @@ from byteatlas.codecs.core.contract import (
 from byteatlas.codecs.core.options import Configuration, choice, hex_bytes, integer
 from byteatlas.codecs.hdf5 import bits as hdf5_bits
 from byteatlas.codecs.hdf5 import blocks as hdf5_blocks
+from byteatlas.codecs.hdf5 import blosc2_frame
 from byteatlas.errors import Unsupported
 from byteatlas.meta.elements import Layout, decode, dtype, from_json
 from byteatlas.meta.place import invalid
@@ -96,7 +97,7 @@ class Blosc2:
     """Blosc2 frames (filter 32026)."""
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
-        return byte_step("byteatlas.hdf5-blosc2", spec, lambda data: hdf5_blocks.blosc2(data, spec.limit))
+        return byte_step("byteatlas.hdf5-blosc2", spec, lambda data: blosc2_frame.blosc2(data, spec.limit))
 
 
 @dataclass(frozen=True, slots=True)

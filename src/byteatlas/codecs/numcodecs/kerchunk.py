@@ -29,7 +29,7 @@ from byteatlas.codecs.core.contract import (
     encoded_limit,
 )
 from byteatlas.codecs.core.options import Configuration, integer
-from byteatlas.codecs.core.streams import inflate
+from byteatlas.codecs.streams.members import inflate
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON

@@ -15,7 +15,7 @@ import numpy as np
 from byteatlas.codecs.core.checks import Decoding, at_least, at_most, byte_step, exactly, fits
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, encoded_limit
 from byteatlas.codecs.core.options import Configuration, integer
-from byteatlas.codecs.core.streams import read_streams
+from byteatlas.codecs.streams.members import read_streams
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
 

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from byteatlas.codecs.core.compression import Compression, compression, functions
 from byteatlas.codecs.core.options import Configuration, flag
+from byteatlas.codecs.streams.compression import Compression, compression, functions
 
 
 def make_lzw(configuration: Configuration) -> Compression:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.core.adapters import as_serializer
 from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least
-from byteatlas.codecs.core.compression import as_bytes, functions
 from byteatlas.codecs.core.contract import (
     ArraySpec,
     Bytes,
@@ -30,6 +29,7 @@ from byteatlas.codecs.core.contract import (
 )
 from byteatlas.codecs.core.options import Configuration, base64_bytes, choice, flag, integer
 from byteatlas.codecs.numcodecs.image_encode import image_encoder
+from byteatlas.codecs.streams.compression import as_bytes, functions
 from byteatlas.codecs.tiff.jpeg_header import LOSSLESS, jpeg_frame, jpeg_size
 from byteatlas.codecs.tiff.png_check import png_size
 from byteatlas.errors import CorruptChunk

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, Decoding, at_least, at_most, byte_step
-from byteatlas.codecs.core.compression import functions
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, choice, integer
+from byteatlas.codecs.streams.compression import functions
 from byteatlas.codecs.tiff.jpeg_header import jpeg_size
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.checks import Decoding, at_least
-from byteatlas.codecs.core.compression import functions
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable
 from byteatlas.codecs.core.options import Configuration, integer, type_string
+from byteatlas.codecs.streams.compression import functions
 from byteatlas.meta.parts import MOST_AXES
 from byteatlas.meta.place import invalid
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.checks import Decoding, at_least, decode_only, exactly
-from byteatlas.codecs.core.compression import as_bytes, functions
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, choice, integer, type_string
+from byteatlas.codecs.streams.compression import as_bytes, functions
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import invalid
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, choice, only
-from byteatlas.codecs.zarr.numeric import bounds, is_integer, numeric
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta import dtypes, fill
 from byteatlas.meta.model import DataType
@@ -40,9 +39,11 @@ class CastValue:
     def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
         with InMember("data_type"):
             target = dtypes.from_v3(self.data_type)
-        numeric(spec.data_type)
-        numeric(target)
-        if self.out_of_range == "wrap" and not is_integer(target.numpy):
+        if not dtypes.is_number(spec.data_type):
+            raise invalid(f"not for data type {spec.data_type.name}")
+        if not dtypes.is_number(target):
+            raise invalid(f"not for data type {target.name}")
+        if self.out_of_range == "wrap" and not dtypes.is_integer(target.numpy):
             raise invalid(f"out_of_range: wrap to {target.name}")
         encode = self._function(spec.data_type, target, self.encode_map)
         decode = self._function(target, spec.data_type, self.decode_map)
@@ -59,7 +60,7 @@ class CastValue:
     ) -> Callable[[NDArray[Any]], NDArray[Any]]:
         with InMember("scalar_map"):
             mapped = [(fill.from_v3(a, source), fill.from_v3(b, target)) for a, b in pairs]
-        wrap = self.out_of_range if is_integer(target.numpy) or self.out_of_range != "wrap" else None
+        wrap = self.out_of_range if dtypes.is_integer(target.numpy) or self.out_of_range != "wrap" else None
 
         def convert(array: NDArray[Any]) -> NDArray[Any]:
             special = np.zeros(array.shape, bool)
@@ -92,15 +93,15 @@ def convert_values(array: NDArray[Any], target: np.dtype[Any], rounding: str, ou
         return array.copy()
     return (
         _to_integer(array, target, rounding, out_of_range)
-        if is_integer(target)
+        if dtypes.is_integer(target)
         else _to_float(array, target, rounding, out_of_range)
     )
 
 
 def _to_integer(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
-    low, high = bounds(target)
+    low, high = dtypes.bounds(target)
     bits = dtypes.BITS.get(target.name, 8 * target.itemsize)
-    if not is_integer(array.dtype):
+    if not dtypes.is_integer(array.dtype):
         wide = array.astype(np.float64)
         if not np.isfinite(wide).all() and not (out_of_range == "clamp" and not np.isnan(wide).any()):
             raise CorruptChunk("cast_value: NaN or infinity has no integer")
@@ -110,7 +111,7 @@ def _to_integer(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_o
             return rounded.astype(np.int64 if low < 0 else np.uint64).astype(target)
         values = [low if x == -np.inf else high if x == np.inf else int(x) for x in rounded.reshape(-1).tolist()]
     else:
-        least, most = bounds(array.dtype)
+        least, most = dtypes.bounds(array.dtype)
         if low <= least and most <= high:
             return array.astype(np.uint64 if least >= 0 else np.int64).astype(target)
         values = [int(x) for x in array.reshape(-1).tolist()]
@@ -128,9 +129,9 @@ def _to_integer(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_o
 def _to_float(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         found = array.astype(target)
-    exact = array.astype(object) if is_integer(array.dtype) else array.astype(np.float64)
+    exact = array.astype(object) if dtypes.is_integer(array.dtype) else array.astype(np.float64)
     back = found.astype(np.float64)
-    finite = np.ones(array.shape, bool) if is_integer(array.dtype) else np.isfinite(exact.astype(np.float64))
+    finite = np.ones(array.shape, bool) if dtypes.is_integer(array.dtype) else np.isfinite(exact.astype(np.float64))
     if (np.isnan(back) & finite).any() or (~finite & ~_alike(back, exact)).any():
         raise CorruptChunk(f"cast_value: {target} cannot hold a value")
     if out_of_range is None and (np.isinf(back) & finite).any():

@@ -15,7 +15,7 @@ from functools import partial
 from byteatlas.codecs.core.checks import exactly, fits
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
 from byteatlas.codecs.core.options import Configuration, integer
-from byteatlas.codecs.core.streams import inflate
+from byteatlas.codecs.streams.members import inflate
 from byteatlas.errors import CorruptChunk
 
 TINY_IN, TINY_OUT = 4096, 4096

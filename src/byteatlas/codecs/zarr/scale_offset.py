@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, only
-from byteatlas.codecs.zarr.numeric import bounds, is_integer, numeric
 from byteatlas.errors import CorruptChunk
-from byteatlas.meta import fill
+from byteatlas.meta import dtypes, fill
 from byteatlas.meta.model import DataType
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
@@ -27,7 +26,8 @@ class ScaleOffset:
     offset: JSON
 
     def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
-        numeric(spec.data_type)
+        if not dtypes.is_number(spec.data_type):
+            raise invalid(f"not for data type {spec.data_type.name}")
         dtype = spec.dtype
         scale, offset = (
             _scalar("scale", self.scale, 1, spec.data_type),
@@ -35,7 +35,7 @@ class ScaleOffset:
         )
         if scale == 0:
             raise invalid("scale: 0")
-        if is_integer(dtype):
+        if dtypes.is_integer(dtype):
             decode, encode = _integer_linear(dtype, int(scale), int(offset))
         else:
             one, zero = np.asarray(scale).astype(dtype), np.asarray(offset).astype(dtype)
@@ -67,7 +67,7 @@ Functions: TypeAlias = tuple[Callable[[NDArray[Any]], NDArray[Any]], Callable[[N
 
 
 def _integer_linear(dtype: np.dtype[Any], scale: int, offset: int) -> Functions:
-    low, high = bounds(dtype)
+    low, high = dtypes.bounds(dtype)
 
     def checked(values: NDArray[Any]) -> NDArray[Any]:
         if values.size and not (low <= min(values.flat) and max(values.flat) <= high):

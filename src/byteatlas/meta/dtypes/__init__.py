@@ -14,7 +14,10 @@ from byteatlas.meta.dtypes.names import (
     OPTIONAL,
     STRING,
     VLEN_ARRAY,
+    bounds,
     complex_part,
+    is_integer,
+    is_number,
     stored_dtype,
 )
 from byteatlas.meta.dtypes.numpy_types import byte_orders, from_numpy, to_v3
@@ -31,6 +34,7 @@ __all__ = [
     "OPTIONAL",
     "STRING",
     "VLEN_ARRAY",
+    "bounds",
     "byte_orders",
     "complex_part",
     "descr",
@@ -38,6 +42,8 @@ __all__ = [
     "from_v2",
     "from_v3",
     "inner_type",
+    "is_integer",
+    "is_number",
     "is_object",
     "numpy_v2",
     "stored_dtype",

@@ -65,3 +65,21 @@ def stored_dtype(data_type: DataType) -> np.dtype[Any]:
     """What one element's bytes are, in native byte order (the codec ``bytes`` says which order they are in)."""
     part = complex_part(data_type)
     return data_type.numpy if part is None else np.dtype([("real", part), ("imag", part)])
+
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    """Whether a type holds integers."""
+    return "int" in dtype.name
+
+
+def bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Least and greatest value of an integer type."""
+    bits = BITS.get(dtype.name, 8 * dtype.itemsize)
+    if dtype.name.startswith("u"):
+        return 0, (1 << bits) - 1
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def is_number(data_type: DataType) -> bool:
+    """Whether a type holds integers or real numbers."""
+    return data_type.numpy.kind in "iuf" or data_type.numpy.name in NARROW

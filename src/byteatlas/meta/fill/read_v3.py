@@ -115,8 +115,7 @@ def _pair(value: JSON, part: np.dtype[Any], data_type: DataType) -> list[Any]:
 
 def _narrow(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:
     if "int" in dtype.name:
-        bits = dtypes.BITS[dtype.name]
-        low, high = (0, (1 << bits) - 1) if dtype.name.startswith("u") else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        low, high = dtypes.bounds(dtype)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise wrong(value, data_type)
         return np.array(value).astype(dtype)[()]

@@ -1,4 +1,4 @@
-"""Codecs that only change shape: ``reshape`` (Zarr extensions registry) and ``zarrs.squeeze``."""
+"""Codecs that only rearrange axes: ``transpose`` (v3 core), ``reshape`` (extensions registry), ``zarrs.squeeze``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ChainContext
@@ -81,3 +82,42 @@ def make_reshape(configuration: Configuration) -> Reshape:
 def make_squeeze(configuration: Configuration) -> Squeeze:
     """``zarrs.squeeze``."""
     return Squeeze()
+
+
+@dataclass(frozen=True, slots=True)
+class _Transpose:
+    order: tuple[int, ...]
+
+    def __call__(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.transpose(self.order)
+
+    @property
+    def reverses_axes(self) -> bool:
+        """Whether C order on one side is F order on the other."""
+        return self.order == tuple(range(len(self.order)))[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose:
+    """``order[i]`` is the axis of the array that becomes axis i. ``C`` and ``F`` are names of drafts."""
+
+    order: tuple[int, ...] | str
+
+    def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
+        axes = tuple(range(len(spec.shape)))
+        order = {"C": axes, "F": axes[::-1]}[self.order] if isinstance(self.order, str) else self.order
+        if tuple(sorted(order)) != axes:
+            raise invalid(f"order: {list(order)} of an array of {len(axes)} dimensions")
+        inverse = tuple(int(i) for i in np.argsort(order)) if order else ()
+        encoded = replace(spec, shape=tuple(spec.shape[i] for i in order))
+        return ArrayStep(encoded, _Transpose(inverse), _Transpose(tuple(order)))
+
+
+def make_transpose(configuration: Configuration) -> Transpose:
+    """``transpose``."""
+    order = configuration.get("order")
+    if order in ("C", "F"):
+        return Transpose(str(order))
+    if not isinstance(order, list) or not all(isinstance(i, int) and not isinstance(i, bool) for i in order):
+        raise invalid(f"order: {order!r} is not a list of axes")
+    return Transpose(tuple(order))
