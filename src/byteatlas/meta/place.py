@@ -44,15 +44,17 @@ class InMember:
 
     def _add(self, error: BaseException) -> None:
         if isinstance(error, InvalidMetadata):
-            InvalidMetadata.__init__(error, f"{self.place}: {error.where}" if error.where else self.place, error.why)
+            InvalidMetadata.__init__(error, error.where, f"{self.place}: {error.why}")
 
 
 class InNode(InMember):
-    """A block whose errors are about this array or group: an `Unsupported` gets its path too, if it has none."""
+    """A block whose errors are about this array or group: their ``where``, and an `Unsupported`'s ``path``."""
 
     __slots__ = ()
 
     def _add(self, error: BaseException) -> None:
-        if isinstance(error, Unsupported) and error.path is None:
-            Unsupported.__init__(error, error.reason, error.detail, self.place)
-        super()._add(error)
+        match error:
+            case InvalidMetadata(where=where, why=why):
+                InvalidMetadata.__init__(error, f"{self.place}: {where}" if where else self.place, why)
+            case Unsupported(reason=reason, detail=detail, path=None):
+                Unsupported.__init__(error, reason, detail, self.place)

@@ -78,9 +78,9 @@ def text(configuration: Configuration, key: str, default: str) -> str:
 
 
 def choice(configuration: Configuration, key: str, known: Collection[Any], default: Any = None) -> Any:
-    """One of a few values."""
+    """One of some values; 1 is not true."""
     value = configuration.get(key, default)
-    if not isinstance(value, (str, int, type(None))) or value not in known:
+    if not any(value == item and type(value) is type(item) for item in known):
         raise invalid(f"{key}: {value!r} is none of {', '.join(map(repr, known))}")
     return value
 

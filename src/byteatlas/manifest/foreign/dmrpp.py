@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import Manifest, ReportItem, VirtualArray, VirtualGroup, inline_manifest
 from byteatlas.manifest.options import ReadOptions
 from byteatlas.manifest.tree import MOST_LEVELS
+from byteatlas.markup import parse_xml
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid
 from byteatlas.types import JSON, Shape
 
-Element = ElementTree.Element
 DAP = "{http://xml.opendap.org/ns/DAP/4.0#}"
 DMRPP = "{http://xml.opendap.org/dap/dmrpp/1.0.0#}"
 TYPES: Mapping[str, str] = {
@@ -48,12 +48,10 @@ def read_dmrpp(source: Source, where: str, options: ReadOptions) -> VirtualGroup
     """
     data = bytes(source.read_all())
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not text.startswith(b"<") or b"<!DOCTYPE" in data or b"<!ENTITY" in data or b"\0" in data[:64]:
-        raise InvalidMetadata(where, "not a DMR++ document (or one with a document type, which none has)")
     try:
-        root = ElementTree.fromstring(text)
-    except (ElementTree.ParseError, ValueError, RecursionError) as error:
-        raise InvalidMetadata(where, f"not XML ({error})") from error
+        root = parse_xml(text)
+    except ValueError as error:
+        raise InvalidMetadata(where, f"not a DMR++ document: {error}") from error
     if root.tag != f"{DAP}Dataset":
         raise InvalidMetadata(where, "not a DAP4 dataset")
     return _Document(root, where, options).group(root, "", 0)
