@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from xml.etree import ElementTree
 
 import numpy as np
 
 from byteatlas.errors import CorruptFile
+from byteatlas.markup import parse_xml
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.page import PALETTE, Page
 from byteatlas_scanners.tiff.samples import sample_type
@@ -152,11 +152,11 @@ class Item:
 def gdal_metadata(page: Page) -> list[Item]:
     """The items of tag 42112; none when it is absent or not XML."""
     text = page.ifd.text(Tag.GDAL_METADATA)
-    if not text or len(text) > LONGEST_TEXT or "<!DOCTYPE" in text or "<!ENTITY" in text:
+    if not text or len(text) > LONGEST_TEXT:
         return []
     try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError:
+        root = parse_xml(text)
+    except ValueError:
         return []
     items = []
     for element in root.findall("Item")[:MAX_GDAL_ITEMS]:

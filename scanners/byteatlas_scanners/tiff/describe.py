@@ -6,9 +6,13 @@ import json
 import math
 from dataclasses import dataclass
 from itertools import product
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
 
+from byteatlas.markup import parse_xml
 from byteatlas.types import Shape
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 LARGEST_XML = 64 << 20
 MAX_PLANES = 1 << 22
@@ -78,11 +82,11 @@ def shaped_axes(text: str, page: Shape) -> Axes | None:
 
 def ome_images(text: str, pages: int) -> list[OmeImage]:
     """The images that an OME-XML block describes; empty when it is not usable (other files, gaps, bad XML)."""
-    if len(text) > LARGEST_XML or "<!DOCTYPE" in text or "<!ENTITY" in text:
+    if len(text) > LARGEST_XML:
         return []
     try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError:
+        root = parse_xml(text)
+    except ValueError:
         return []
     found: list[OmeImage] = []
     for pixels in (e for e in root.iter() if e.tag.rpartition("}")[2] == "Pixels"):
@@ -96,7 +100,7 @@ def ome_images(text: str, pages: int) -> list[OmeImage]:
     return found
 
 
-def _ome_image(pixels: ElementTree.Element, pages: int) -> OmeImage | None:
+def _ome_image(pixels: Element, pages: int) -> OmeImage | None:
     order = pixels.attrib["DimensionOrder"][2:]  # after XY, fastest first
     if sorted(order) != ["C", "T", "Z"]:
         return None
@@ -120,12 +124,12 @@ def _ome_image(pixels: ElementTree.Element, pages: int) -> OmeImage | None:
     return OmeImage(axes, tuple(p for p in table if p is not None))
 
 
-def _children(parent: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+def _children(parent: Element, name: str) -> list[Element]:
     return [e for e in parent if e.tag.rpartition("}")[2] == name]
 
 
 def _planes(
-    pixels: ElementTree.Element, order: str, sizes: dict[str, int], places: dict[tuple[int, ...], int]
+    pixels: Element, order: str, sizes: dict[str, int], places: dict[tuple[int, ...], int]
 ) -> list[int | None] | None:
     """Directory numbers by position (C order of the reversed dimension order), from the TiffData elements."""
     total = len(places)
@@ -147,7 +151,7 @@ def _planes(
     return table
 
 
-def _file_names(pixels: ElementTree.Element) -> set[str]:
+def _file_names(pixels: Element) -> set[str]:
     return {
         u.attrib["FileName"]
         for block in _children(pixels, "TiffData")

@@ -17,70 +17,69 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes
 from byteatlas.meta.model import MOST_ENCODINGS, CodecSpec, Encoding, EncodingColumn
 from byteatlas.meta.parts import codec_json, codecs_of, length_of, object_of, shape_of
+from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Shape
 
 NAME = "byteatlas.encodings"
 MOST_CHUNKS = 1 << 31
 
 
-def parse(
-    configuration: Mapping[str, JSON], counts: Shape, where: str = ""
-) -> tuple[tuple[Encoding, ...], EncodingColumn | None]:
+def parse(configuration: Mapping[str, JSON], counts: Shape) -> tuple[tuple[Encoding, ...], EncodingColumn | None]:
     """The encodings, and the number of each chunk's (flat index over ``counts``); None when all are the first."""
     given = configuration.get("encodings")
     if not isinstance(given, list) or not 0 < len(given) <= MOST_ENCODINGS:
-        raise InvalidMetadata(where, f"{NAME} needs between 1 and {MOST_ENCODINGS} encodings")
+        raise invalid(f"encodings: not a list of 1 to {MOST_ENCODINGS} encodings")
     unknown = set(configuration) - {"encodings", "map"}
     if unknown:
-        raise InvalidMetadata(where, f"{NAME}: unknown members {sorted(unknown)}")
-    found = tuple(_encoding(object_of(item, where, "encoding"), len(counts), where) for item in given)
+        raise invalid(f"unknown members {sorted(unknown)}")
+    found = tuple(_encoding(object_of(item, "encoding"), len(counts)) for item in given)
     if configuration.get("map") is None:
         return found, None
-    return found, _column(object_of(configuration["map"], where, "map"), counts, len(found), where)
+    return found, _column(object_of(configuration["map"], "map"), counts, len(found))
 
 
-def _encoding(document: Mapping[str, JSON], ndim: int, where: str) -> Encoding:
+def _encoding(document: Mapping[str, JSON], ndim: int) -> Encoding:
     unknown = set(document) - {"codecs", "chunk_shape", "data_type", "cast"}
     if unknown:
-        raise InvalidMetadata(where, f"encoding: unknown members {sorted(unknown)}")
-    codecs = codecs_of(document.get("codecs"), where)
+        raise invalid(f"encoding: unknown members {sorted(unknown)}")
+    codecs = codecs_of(document.get("codecs"), "codecs")
     shape = document.get("chunk_shape")
-    chunk_shape = None if shape is None else shape_of(shape, where, "chunk_shape", 1)
+    chunk_shape = None if shape is None else shape_of(shape, "chunk_shape", 1)
     if chunk_shape is not None and len(chunk_shape) != ndim:
-        raise InvalidMetadata(where, f"chunk_shape {list(chunk_shape)} of an encoding in {ndim} dimensions")
+        raise invalid(f"chunk_shape {list(chunk_shape)} of an encoding in {ndim} dimensions")
     kind = document.get("data_type")
     cast = document.get("cast")
     return Encoding(
         codecs,
         chunk_shape,
-        None if kind is None else dtypes.from_v3(kind, where),
-        codecs_of(cast, where) if cast else (),
+        None if kind is None else dtypes.from_v3(kind),
+        codecs_of(cast, "cast") if cast else (),
     )
 
 
-def _column(document: Mapping[str, JSON], counts: Shape, known: int, where: str) -> EncodingColumn:
+def _column(document: Mapping[str, JSON], counts: Shape, known: int) -> EncodingColumn:
     runs, axis = document.get("runs"), document.get("axis")
     if not isinstance(runs, list):
-        raise InvalidMetadata(where, "map: runs are missing")
+        raise invalid("map: runs are missing")
     if axis is not None:
-        axis = length_of(axis, where, "axis")
+        axis = length_of(axis, "axis")
         if axis >= len(counts):
-            raise InvalidMetadata(where, f"map: axis {axis} of {len(counts)}")
+            raise invalid(f"map: axis {axis} of {len(counts)}")
     total = math.prod(counts) if axis is None else counts[axis]
     if math.prod(counts) > MOST_CHUNKS:
-        raise Unsupported("too-large", f"{where}: {math.prod(counts)} chunks of several encodings")
+        raise Unsupported("too-large", f"{math.prod(counts)} chunks of several encodings")
     values, lengths = [], []
     for run in runs:
         if not isinstance(run, list) or len(run) != 2:
-            raise InvalidMetadata(where, f"map: run {run!r}")
-        values.append(length_of(run[0], where, "encoding"))
-        lengths.append(length_of(run[1], where, "run", 1))
+            raise invalid(f"map: run {run!r}")
+        values.append(length_of(run[0], "encoding"))
+        lengths.append(length_of(run[1], "run", 1))
     if sum(lengths) != total or any(v >= known for v in values):
-        raise InvalidMetadata(where, f"map: runs cover {sum(lengths)} of {total} chunks, or name unknown encodings")
+        raise invalid(f"map: runs cover {sum(lengths)} of {total} chunks, or name unknown encodings")
     line = np.repeat(np.array(values, np.uint16), np.array(lengths, np.int64))
     if axis is None:
         return line

@@ -5,56 +5,59 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.errors import Unsupported
 from byteatlas.meta.model import ChunkGrid, ChunkKeys, CodecSpec, RectilinearGrid, RegularGrid
+from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON, Shape
 
 MOST_LENGTH = 1 << 63
 MOST_CHUNKS = 1 << 24
 """Chunks along one axis of a rectilinear grid."""
 MOST_AXES = 64
+DIMENSIONS = "_ARRAY_DIMENSIONS"
+"""The attribute in which version 2 keeps dimension names (xarray's convention)."""
 _URL = re.compile(r"https?://(?:codec\.zarr\.dev|zarr\.dev)/numcodecs/(\w+)")
 RENAMED = {"endian": "bytes"}
 """Codec names of drafts before 2023, as their final names."""
 
 
-def shape_of(value: JSON, where: str, what: str = "shape", least: int = 0) -> Shape:
+def shape_of(value: JSON, what: str, least: int = 0) -> Shape:
     """A list of integers from ``least`` up. Integral floats count (some writers have no integers)."""
     if not isinstance(value, list) or len(value) > MOST_AXES:
-        raise InvalidMetadata(where, f"{what} {value!r}")
-    return tuple(length_of(n, where, what, least) for n in value)
+        raise invalid(f"{what}: {value!r} is not a list of at most {MOST_AXES} lengths")
+    return tuple(length_of(n, what, least) for n in value)
 
 
-def length_of(value: JSON, where: str, what: str, least: int = 0) -> int:
+def length_of(value: JSON, what: str, least: int = 0) -> int:
     """An integer in [least, 2**63)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer():
-        raise InvalidMetadata(where, f"{what}: {value!r} is not an integer")
+        raise invalid(f"{what}: {value!r} is not an integer")
     if not least <= value < MOST_LENGTH:
-        raise InvalidMetadata(where, f"{what}: {value!r} is out of range")
+        raise invalid(f"{what}: {value!r} is out of range")
     return int(value)
 
 
-def object_of(value: JSON, where: str, what: str) -> dict[str, JSON]:
+def object_of(value: JSON, what: str) -> dict[str, JSON]:
     """A JSON object, or an error."""
     if not isinstance(value, dict):
-        raise InvalidMetadata(where, f"{what} is not an object")
+        raise invalid(f"{what} is not an object")
     return value
 
 
-def extension(value: JSON, where: str, what: str) -> CodecSpec:
+def extension(value: JSON, what: str) -> CodecSpec:
     """A named extension: the name alone, or an object with name, configuration and must_understand (v3 core)."""
     if isinstance(value, str):
         return CodecSpec(value)
-    document = object_of(value, where, what)
+    document = object_of(value, what)
     name, configuration = document.get("name"), document.get("configuration")
     must = document.get("must_understand", True)
     if not isinstance(name, str) or not name or not isinstance(must, bool):
-        raise InvalidMetadata(where, f"{what} {value!r} has no name")
+        raise invalid(f"{what} {value!r} has no name")
     if configuration is not None and not isinstance(configuration, dict):
-        raise InvalidMetadata(where, f"{what} {name!r}: the configuration is not an object")
+        raise invalid(f"{what} {name!r}: the configuration is not an object")
     for key, member in document.items():
         if key not in ("name", "configuration", "must_understand") and not ignorable(member):
-            raise InvalidMetadata(where, f"{what} {name!r}: unknown member {key!r}")
+            raise invalid(f"{what} {name!r}: unknown member {key!r}")
     return CodecSpec(name, configuration or {}, must)
 
 
@@ -63,11 +66,12 @@ def ignorable(member: JSON) -> bool:
     return isinstance(member, dict) and member.get("must_understand") is False
 
 
-def codecs_of(value: JSON, where: str) -> tuple[CodecSpec, ...]:
-    """A list of codecs; names of drafts and the URLs of early numcodecs names become today's."""
-    if not isinstance(value, list) or not value:
-        raise InvalidMetadata(where, f"codecs {value!r}: a list with at least one codec is needed")
-    return tuple(_renamed(extension(item, where, "codec")) for item in value)
+def codecs_of(value: JSON, what: str) -> tuple[CodecSpec, ...]:
+    """The codecs in member ``what``; names of drafts and the URLs of early numcodecs names become today's."""
+    with InMember(what):
+        if not isinstance(value, list) or not value:
+            raise invalid(f"{value!r} is not a list of at least one codec")
+        return tuple(_renamed(extension(item, f"codec {i}")) for i, item in enumerate(value))
 
 
 def _renamed(spec: CodecSpec) -> CodecSpec:
@@ -89,71 +93,71 @@ def codec_json(spec: CodecSpec) -> JSON:
 # ------------------------------------------------------------------------------------------------------ grids
 
 
-def grid_of(value: JSON, shape: Shape, where: str) -> ChunkGrid:
+def grid_of(value: JSON, shape: Shape) -> ChunkGrid:
     """The chunk grid of a version 3 document. Raises `Unsupported` for one that is not known."""
-    spec = extension(value, where, "chunk_grid")
+    spec = extension(value, "chunk_grid")
     if not spec.must_understand:
-        raise InvalidMetadata(where, "must_understand is not allowed to be false for a chunk grid")
+        raise invalid("must_understand is not allowed to be false for a chunk grid")
     known = spec.configuration
     match spec.name:
         case "regular":
-            return RegularGrid(_chunks(known.get("chunk_shape"), shape, where))
+            return RegularGrid(_chunks(known.get("chunk_shape"), shape))
         case "zarrs.regular_bounded":
-            chunks = _chunks(known.get("chunk_shape"), shape, where)
-            return RectilinearGrid(tuple(_bounded(n, c, where) for n, c in zip(shape, chunks, strict=True)))
+            chunks = _chunks(known.get("chunk_shape"), shape)
+            return RectilinearGrid(tuple(_bounded(n, c) for n, c in zip(shape, chunks, strict=True)))
         case "rectilinear":
-            return _rectilinear(known, shape, where)
-    raise Unsupported("chunk-grid", f"{where}: unknown chunk grid {spec.name!r}")
+            return _rectilinear(known, shape)
+    raise Unsupported("chunk-grid", f"unknown chunk grid {spec.name!r}")
 
 
-def _chunks(value: JSON, shape: Shape, where: str) -> Shape:
-    chunks = shape_of(value, where, "chunk_shape", 1)
+def _chunks(value: JSON, shape: Shape) -> Shape:
+    chunks = shape_of(value, "chunk_shape", 1)
     if len(chunks) != len(shape):
-        raise InvalidMetadata(where, f"chunk_shape {list(chunks)} of an array of {len(shape)} dimensions")
+        raise invalid(f"chunk_shape {list(chunks)} of an array of {len(shape)} dimensions")
     return chunks
 
 
-def _count(n: int, where: str) -> None:
+def _count(n: int) -> None:
     if n > MOST_CHUNKS:
-        raise Unsupported("too-large", f"{where}: {n} chunks along one axis of a rectilinear grid")
+        raise Unsupported("too-large", f"{n} chunks along one axis of a rectilinear grid")
 
 
-def _bounded(length: int, chunk: int, where: str) -> tuple[int, ...]:
+def _bounded(length: int, chunk: int) -> tuple[int, ...]:
     whole, rest = divmod(length, chunk)
-    _count(whole, where)
+    _count(whole)
     return (chunk,) * whole + ((rest,) if rest else ())
 
 
-def _rectilinear(known: Mapping[str, JSON], shape: Shape, where: str) -> RectilinearGrid:
+def _rectilinear(known: Mapping[str, JSON], shape: Shape) -> RectilinearGrid:
     if known.get("kind", "inline") != "inline":
-        raise Unsupported("chunk-grid", f"{where}: rectilinear grid of kind {known.get('kind')!r}")
+        raise Unsupported("chunk-grid", f"rectilinear grid of kind {known.get('kind')!r}")
     axes = known.get("chunk_shapes")
     if not isinstance(axes, list) or len(axes) != len(shape):
-        raise InvalidMetadata(where, "chunk_shapes needs one entry per dimension")
-    edges = tuple(_edges(axis, n, where) for axis, n in zip(axes, shape, strict=True))
+        raise invalid("chunk_shapes needs one entry per dimension")
+    edges = tuple(_edges(axis, n) for axis, n in zip(axes, shape, strict=True))
     for given, n in zip(edges, shape, strict=True):
         if sum(given) < n:
-            raise InvalidMetadata(where, f"chunks of {sum(given)} in all do not cover an axis of length {n}")
+            raise invalid(f"chunks of {sum(given)} in all do not cover an axis of length {n}")
     return RectilinearGrid(edges)
 
 
-def _edges(axis: JSON, length: int, where: str) -> tuple[int, ...]:
+def _edges(axis: JSON, length: int) -> tuple[int, ...]:
     if not isinstance(axis, list):
-        chunk = length_of(axis, where, "chunk length", 1)
+        chunk = length_of(axis, "chunk length", 1)
         count = -(-length // chunk)
-        _count(count, where)
+        _count(count)
         return (chunk,) * count
     out: list[int] = []
     for item in axis:
         if isinstance(item, list):
             if len(item) != 2:
-                raise InvalidMetadata(where, f"run {item!r} is not [length, count]")
-            chunk, count = length_of(item[0], where, "chunk length", 1), length_of(item[1], where, "run", 1)
-            _count(len(out) + count, where)
+                raise invalid(f"run {item!r} is not [length, count]")
+            chunk, count = length_of(item[0], "chunk length", 1), length_of(item[1], "run", 1)
+            _count(len(out) + count)
             out += [chunk] * count
         else:
-            out.append(length_of(item, where, "chunk length", 1))
-    _count(len(out), where)
+            out.append(length_of(item, "chunk length", 1))
+    _count(len(out))
     return tuple(out)
 
 
@@ -182,17 +186,17 @@ def _runs(axis: Sequence[int]) -> list[JSON]:
 # ------------------------------------------------------------------------------------------------------ keys
 
 
-def keys_of(value: JSON, where: str) -> ChunkKeys:
+def keys_of(value: JSON) -> ChunkKeys:
     """The chunk key encoding of a version 3 document."""
-    spec = extension(value, where, "chunk_key_encoding")
+    spec = extension(value, "chunk_key_encoding")
     if not spec.must_understand:
-        raise InvalidMetadata(where, "must_understand is not allowed to be false for a chunk key encoding")
+        raise invalid("must_understand is not allowed to be false for a chunk key encoding")
     if spec.name not in ("default", "v2", "zarrs.default_suffix"):
-        raise Unsupported("chunk-keys", f"{where}: unknown chunk key encoding {spec.name!r}")
+        raise Unsupported("chunk-keys", f"unknown chunk key encoding {spec.name!r}")
     separator = spec.configuration.get("separator", "." if spec.name == "v2" else "/")
     suffix = spec.configuration.get("suffix", "") if spec.name == "zarrs.default_suffix" else ""
     if separator not in ("/", ".") or not isinstance(suffix, str) or "/" in suffix or "\0" in suffix:
-        raise InvalidMetadata(where, f"chunk keys with separator {separator!r}")
+        raise invalid(f"chunk keys with separator {separator!r}")
     return ChunkKeys("v2" if spec.name == "v2" else "default", separator, suffix)
 
 
@@ -204,10 +208,10 @@ def keys_json(keys: ChunkKeys) -> JSON:
     return {"name": keys.kind, "configuration": configuration}
 
 
-def names_of(value: JSON, ndim: int, where: str) -> tuple[str | None, ...] | None:
+def names_of(value: JSON, ndim: int) -> tuple[str | None, ...] | None:
     """Dimension names of a version 3 document; None when there are none."""
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != ndim or not all(n is None or isinstance(n, str) for n in value):
-        raise InvalidMetadata(where, f"dimension_names {value!r} of an array of {ndim} dimensions")
+        raise invalid(f"dimension_names: {value!r} of an array of {ndim} dimensions")
     return tuple(value)

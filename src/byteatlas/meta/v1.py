@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.errors import Unsupported
 from byteatlas.meta import v2
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.meta.parts import object_of
+from byteatlas.meta.place import InNode, invalid
 from byteatlas.types import JSON
 
 
@@ -19,21 +20,26 @@ def parse_array(meta: JSON, attrs: JSON, where: str = "") -> ArrayMeta:
     ...     "compression_opts": 1, "fill_value": 0, "order": "C"}, {}).shape
     (4,)
     """
-    document = object_of(meta, where, "meta")
+    with InNode(where):
+        zarray = _as_version_2(object_of(meta, "meta"))
+    return replace(v2.parse_array(zarray, attrs, where), zarr_format=1)
+
+
+def _as_version_2(document: Mapping[str, JSON]) -> dict[str, JSON]:
     if document.get("zarr_format") != 1:
-        raise InvalidMetadata(where, f"zarr_format {document.get('zarr_format')!r} in a version 1 document")
+        raise invalid(f"zarr_format {document.get('zarr_format')!r} in a version 1 document")
     kept = ("shape", "chunks", "dtype", "fill_value", "order")
     zarray: dict[str, JSON] = {k: document[k] for k in kept if k in document}
     if document.get("compression") != "blosc":
         # The library of that time wrote C order for every other compressor, whatever ``order`` says, and read it so.
         zarray["order"] = "C"
-    zarray |= {"zarr_format": 2, "filters": None, "compressor": _compressor(document, where)}
+    zarray |= {"zarr_format": 2, "filters": None, "compressor": _compressor(document)}
     if isinstance(zarray.get("dtype"), str) and zarray["dtype"].lstrip("|") == "O":
-        raise Unsupported("datatype", f"{where}: version 1 object arrays hold pickles")
-    return replace(v2.parse_array(zarray, attrs, where), zarr_format=1)
+        raise Unsupported("datatype", "version 1 object arrays hold pickles")
+    return zarray
 
 
-def _compressor(document: Mapping[str, JSON], where: str) -> JSON:
+def _compressor(document: Mapping[str, JSON]) -> JSON:
     name, options = document.get("compression"), document.get("compression_opts")
     if name is None or name == "none":
         return None
@@ -44,4 +50,4 @@ def _compressor(document: Mapping[str, JSON], where: str) -> JSON:
             return {"id": "blosc", **(options or {})}
         case "lzma", (dict() | None):
             return {"id": "lzma", **(options or {})}
-    raise Unsupported("codec", f"{where}: compression {name!r} with options {options!r}")
+    raise Unsupported("codec", f"compression {name!r} with options {options!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes, encodings, fill
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, EncodingColumn, GroupMeta, RectilinearGrid
@@ -26,6 +26,7 @@ from byteatlas.meta.parts import (
     object_of,
     shape_of,
 )
+from byteatlas.meta.place import InMember, InNode, invalid
 from byteatlas.types import JSON
 
 ARRAY_MEMBERS = frozenset(
@@ -41,27 +42,37 @@ REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_valu
 def parse_array(document: JSON, where: str = "") -> tuple[ArrayMeta, EncodingColumn | None]:
     """The array, and for each chunk (flat index) the number of its encoding when it has several.
 
-    Raises `InvalidMetadata`, `Unsupported`, `MissingExtra`.
+    ``where`` is the array's place, for errors. Raises `InvalidMetadata`, `Unsupported`, `MissingExtra`.
     """
-    doc = _node(document, "array", ARRAY_MEMBERS, where)
+    with InNode(where):
+        return _array(_node(document, "array", ARRAY_MEMBERS))
+
+
+def _array(doc: Mapping[str, JSON]) -> tuple[ArrayMeta, EncodingColumn | None]:
     for key in REQUIRED:
         if key not in doc:
-            raise InvalidMetadata(where, f"{key!r} is missing")
-    shape = shape_of(doc["shape"], where)
-    data_type = dtypes.from_v3(doc["data_type"], where)
-    grid = grid_of(doc["chunk_grid"], shape, where)
-    _no_transformers(doc, where)
-    codecs = codecs_of(doc["codecs"], where)
-    stored, column = _encodings(codecs, chunk_counts(shape, grid), where)
+            raise invalid(f"{key!r} is missing")
+    shape = shape_of(doc["shape"], "shape")
+    with InMember("data_type"):
+        data_type = dtypes.from_v3(doc["data_type"])
+    with InMember("chunk_grid"):
+        grid = grid_of(doc["chunk_grid"], shape)
+    _no_transformers(doc)
+    codecs = codecs_of(doc["codecs"], "codecs")
+    stored, column = _encodings(codecs, chunk_counts(shape, grid))
+    with InMember("fill_value"):
+        fill_value = fill.from_v3(doc["fill_value"], data_type)
+    with InMember("chunk_key_encoding"):
+        keys = keys_of(doc["chunk_key_encoding"])
     meta = ArrayMeta(
         shape=shape,
         data_type=data_type,
         grid=grid,
         encodings=stored,
-        fill_value=fill.from_v3(doc["fill_value"], data_type, where),
-        dimension_names=names_of(doc.get("dimension_names"), len(shape), where),
-        attributes=_attributes(doc, where),
-        keys=keys_of(doc["chunk_key_encoding"], where),
+        fill_value=fill_value,
+        dimension_names=names_of(doc.get("dimension_names"), len(shape)),
+        attributes=_attributes(doc),
+        keys=keys,
         zarr_format=3,
     )
     return meta, column
@@ -69,44 +80,45 @@ def parse_array(document: JSON, where: str = "") -> tuple[ArrayMeta, EncodingCol
 
 def parse_group(document: JSON, where: str = "") -> GroupMeta:
     """The group that a ``zarr.json`` describes."""
-    doc = _node(document, "group", GROUP_MEMBERS, where)
-    return GroupMeta(_attributes(doc, where), 3)
+    with InNode(where):
+        return GroupMeta(_attributes(_node(document, "group", GROUP_MEMBERS)), 3)
 
 
-def _node(document: JSON, kind: str, known: frozenset[str], where: str) -> dict[str, JSON]:
-    doc = object_of(document, where, "zarr.json")
+def _node(document: JSON, kind: str, known: frozenset[str]) -> dict[str, JSON]:
+    doc = object_of(document, "zarr.json")
     if doc.get("zarr_format") != 3:
-        raise InvalidMetadata(where, f"zarr_format {doc.get('zarr_format')!r} in zarr.json")
+        raise invalid(f"zarr_format {doc.get('zarr_format')!r} in zarr.json")
     if doc.get("node_type") != kind:
-        raise InvalidMetadata(where, f"node_type {doc.get('node_type')!r} where an {kind} is expected")
+        raise invalid(f"node_type {doc.get('node_type')!r} where an {kind} is expected")
     for key, member in doc.items():
         if key not in known and not ignorable(member):
-            raise InvalidMetadata(where, f"unknown member {key!r} that must be understood")
+            raise invalid(f"unknown member {key!r} that must be understood")
     return doc
 
 
-def _attributes(doc: Mapping[str, JSON], where: str) -> dict[str, JSON]:
+def _attributes(doc: Mapping[str, JSON]) -> dict[str, JSON]:
     found = doc.get("attributes")
-    return {} if found is None else object_of(found, where, "attributes")
+    return {} if found is None else object_of(found, "attributes")
 
 
-def _no_transformers(doc: Mapping[str, JSON], where: str) -> None:
+def _no_transformers(doc: Mapping[str, JSON]) -> None:
     given = doc.get("storage_transformers") or []
     if not isinstance(given, list):
-        raise InvalidMetadata(where, f"storage_transformers {given!r}")
+        raise invalid(f"storage_transformers: {given!r} is not a list")
     for item in given:
-        name = extension(item, where, "storage transformer").name
-        raise Unsupported("storage-transformer", f"{where}: unknown storage transformer {name!r}")
+        name = extension(item, "storage transformer").name
+        raise Unsupported("storage-transformer", f"unknown storage transformer {name!r}")
 
 
 def _encodings(
-    codecs: tuple[CodecSpec, ...], counts: tuple[int, ...], where: str
+    codecs: tuple[CodecSpec, ...], counts: tuple[int, ...]
 ) -> tuple[tuple[Encoding, ...], EncodingColumn | None]:
     if codecs[0].name != encodings.NAME:
         return (Encoding(codecs),), None
     if len(codecs) != 1:
-        raise InvalidMetadata(where, f"{encodings.NAME} is a chain by itself")
-    return encodings.parse(codecs[0].configuration, counts, where)
+        raise invalid(f"codecs: {encodings.NAME} is a chain by itself")
+    with InMember("codecs"), InMember(encodings.NAME):
+        return encodings.parse(codecs[0].configuration, counts)
 
 
 def dump_array(meta: ArrayMeta, encoding_column: EncodingColumn | None = None) -> dict[str, JSON]:

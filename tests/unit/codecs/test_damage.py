@@ -269,6 +269,11 @@ def test_index_codecs_of_varying_size() -> None:
         ("numcodecs.msgpack2", b"\x91" * 1000),
         ("numcodecs.msgpack2", b"\xdd\xff\xff\xff\xff"),
         ("numcodecs.msgpack2", b"\xc7\x01\x01x"),
+        ("numcodecs.msgpack2", b"\x93\xc7\x00\x05\xa2|O\x91\x01"),
+        ("numcodecs.msgpack2", b"\x93\x81\x90\x01\xa2|O\x91\x01"),
+        ("numcodecs.msgpack2", b"\x93\xa1\xff\xa2|O\x91\x01"),
+        ("numcodecs.msgpack2", b"\x93\x01\xa2|O\x91\x01\x00"),
+        ("numcodecs.msgpack2", b""),
     ],
 )
 def test_damaged_objects(codec: str, data: bytes) -> None:
@@ -276,6 +281,18 @@ def test_damaged_objects(codec: str, data: bytes) -> None:
     target = build_pipeline(Encoding((CodecSpec(codec),)), kind, (1,), None)
     with pytest.raises(CorruptChunk):
         target.decode(data)
+
+
+def test_lists_of_a_message_are_not_allocated_before_their_elements_are_there() -> None:
+    announced = b"\xdd\x00\x0f\xff\xff" * 500 + b"\x00" * 100_000  # 500 lists in each other, of a million elements each
+    target = build_pipeline(Encoding((CodecSpec("numcodecs.msgpack2"),)), OBJECT, (1,), None)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorruptChunk):
+            target.decode(announced)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_cast_value_rules() -> None:

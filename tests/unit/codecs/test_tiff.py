@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from fixtures.tiff.make_tiff import ramp
 
-from byteatlas.codecs.core.pipeline import Pipeline, build_pipeline
-from byteatlas.codecs.tiff.images import image_shapes, jpeg_size, png_size
+from byteatlas.codecs import Pipeline, build_pipeline
+from byteatlas.codecs.tiff.images import image_shapes
+from byteatlas.codecs.tiff.jpeg_header import jpeg_size
+from byteatlas.codecs.tiff.png_check import png_size
 from byteatlas.errors import ByteatlasError, CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import imagecodecs
 import numpy as np
 
+from byteatlas.checksums import lookup3
 from byteatlas.errors import CorruptFile
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Buffer, ByteRange
@@ -146,22 +146,17 @@ class Block(NamedTuple):
     data: bytes
 
 
-def lookup3(data: Buffer) -> int:
-    """Bob Jenkins' lookup3 hash, the checksum of version 2 structures."""
-    return int(imagecodecs.h5checksum_metadata(data))
-
-
 def verify(data: Buffer, address: int, what: str) -> None:
     """Check the checksum in the last four bytes of a structure. Raises `CorruptFile`."""
-    if len(data) < 4 or int.from_bytes(data[-4:], "little") != imagecodecs.h5checksum_metadata(data[:-4]):
+    if len(data) < 4 or int.from_bytes(data[-4:], "little") != lookup3(data[:-4]):
         raise CorruptFile(address, f"wrong checksum of {what}")
 
 
 def verify_all(blocks: Sequence[Buffer], what: str) -> None:
     """Check many structures, each with its checksum in its last four bytes."""
-    check, number = imagecodecs.h5checksum_metadata, int.from_bytes
+    number = int.from_bytes
     for data in blocks:
-        if number(data[-4:], "little") != check(data[:-4]):
+        if number(data[-4:], "little") != lookup3(data[:-4]):
             raise CorruptFile(0, f"wrong checksum of {what}")
 
 

@@ -6,16 +6,16 @@ It stands for chunks that were never written, in arrays whose files have differe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, Bytes, Context, SerializerStep
-from byteatlas.errors import CorruptChunk, InvalidMetadata
-from byteatlas.types import JSON
+from byteatlas.codecs.core.checks import exactly
+from byteatlas.codecs.core.contract import ArraySpec, Bytes, ChainContext, SerializerStep
+from byteatlas.codecs.core.options import Configuration, hex_bytes, only
+from byteatlas.meta.place import invalid
 
 PLACEHOLDER = b"\0"
 """What the chunk's bytes are: not empty, because some readers take empty for absent."""
@@ -27,30 +27,22 @@ class Constant:
 
     element: bytes
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         dtype = spec.dtype
         if dtype.hasobject or len(self.element) != dtype.itemsize:
-            raise InvalidMetadata(
-                "byteatlas.constant", f"{len(self.element)} bytes for an element of {spec.data_type.name}"
-            )
+            raise invalid(f"{len(self.element)} bytes for an element of {spec.data_type.name}")
         stored = np.frombuffer(self.element, dtype.newbyteorder("<"))
         value = stored.astype(dtype)[0] if dtype.fields is None else stored.astype(dtype).reshape(())[()]
         shape = spec.shape
 
         def decode(data: Bytes) -> NDArray[Any]:
-            if len(data) != len(PLACEHOLDER):
-                raise CorruptChunk(f"{len(data)} bytes where a constant chunk has {len(PLACEHOLDER)}")
+            exactly("byteatlas.constant", len(data), len(PLACEHOLDER))
             return np.broadcast_to(np.asarray(value, dtype), shape)
 
         return SerializerStep(len(PLACEHOLDER), len(PLACEHOLDER), decode, lambda array: PLACEHOLDER)
 
 
-def make(configuration: Mapping[str, JSON]) -> Constant:
+def make(configuration: Configuration) -> Constant:
     """The codec from its configuration. Raises `InvalidMetadata`."""
-    text = configuration.get("value")
-    if not isinstance(text, str) or set(configuration) != {"value"}:
-        raise InvalidMetadata("byteatlas.constant", "value must be hexadecimal digits, and the only setting")
-    try:
-        return Constant(bytes.fromhex(text))
-    except ValueError as error:
-        raise InvalidMetadata("byteatlas.constant", f"value: {error}") from error
+    only(configuration, "value")
+    return Constant(hex_bytes(configuration, "value"))

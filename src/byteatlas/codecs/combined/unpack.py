@@ -12,17 +12,18 @@ unsigned (true) or signed (false) ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Context
-from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.codecs.core.checks import decode_only
+from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ChainContext
+from byteatlas.codecs.core.options import Configuration, choice, number, only
 from byteatlas.meta.dtypes import from_v3
 from byteatlas.meta.model import DataType
+from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
 
 MOST_MASKS = 64
@@ -39,15 +40,13 @@ class Unpack:
     mask: tuple[int | float, ...]
     unsigned: bool | None
 
-    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
+    def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
         packed, out = self.packed.numpy, spec.dtype
         if packed.kind not in "iufb" or out.kind not in "iufb":
-            raise InvalidMetadata(
-                "", f"byteatlas.unpack is for numbers, not {self.packed.name} to {spec.data_type.name}"
-            )
+            raise invalid(f"it is for numbers, not {self.packed.name} to {spec.data_type.name}")
         changes = self.scale != 1.0 or self.offset != 0.0 or self.mask
         if changes and out.kind != "f":
-            raise InvalidMetadata("", f"byteatlas.unpack makes floating-point numbers, not {spec.data_type.name}")
+            raise invalid(f"it makes floating-point numbers, not {spec.data_type.name}")
         seen = signless(packed, self.unsigned)
         hidden = tuple(v for m in self.mask if (v := as_stored(m, seen)) is not None)
         scale, offset = self.scale, self.offset
@@ -64,11 +63,7 @@ class Unpack:
                 result[values == value] = np.nan
             return result
 
-        return ArrayStep(ArraySpec(spec.shape, self.stored), decode, cannot_encode)
-
-
-def cannot_encode(array: NDArray[Any]) -> NDArray[Any]:
-    raise Unsupported("codec", "byteatlas.unpack reads packed values only")
+        return ArrayStep(ArraySpec(spec.shape, self.stored), decode, decode_only("byteatlas.unpack"))
 
 
 def signless(dtype: np.dtype[Any], unsigned: bool | None) -> np.dtype[Any]:
@@ -92,36 +87,19 @@ def as_stored(value: int | float, dtype: np.dtype[Any]) -> Any:
     return dtype.type(wrapped - (1 << bits) if dtype.kind == "i" and wrapped >> (bits - 1) else wrapped)
 
 
-def make(configuration: Mapping[str, JSON]) -> Unpack:
+def make(configuration: Configuration) -> Unpack:
     """The codec from its configuration. Raises `InvalidMetadata`."""
-    packed = from_v3(configuration.get("data_type"), "byteatlas.unpack")
-    stored = configuration.get("stored_type")
-    mask = configuration.get("mask", [])
-    if not isinstance(mask, (list, tuple)) or len(mask) > MOST_MASKS:
-        raise InvalidMetadata("byteatlas.unpack", "mask is not a short list")
-    unsigned = configuration.get("unsigned")
-    if unsigned is not None and not isinstance(unsigned, bool):
-        raise InvalidMetadata("byteatlas.unpack", f"unsigned {unsigned!r}")
-    unknown = set(configuration) - {"data_type", "stored_type", "scale_factor", "add_offset", "mask", "unsigned"}
-    if unknown:
-        raise InvalidMetadata("byteatlas.unpack", f"unknown settings {sorted(unknown)}")
-    return Unpack(
-        packed,
-        packed if stored is None else from_v3(stored, "byteatlas.unpack"),
-        number(configuration.get("scale_factor", 1.0)),
-        number(configuration.get("add_offset", 0.0)),
-        tuple(number(m) if isinstance(m, float) else integer(m) for m in mask),
-        unsigned,
-    )
+    only(configuration, "data_type", "stored_type", "scale_factor", "add_offset", "mask", "unsigned")
+    with InMember("data_type"):
+        packed = from_v3(configuration.get("data_type"))
+    with InMember("stored_type"):
+        stored = packed if configuration.get("stored_type") is None else from_v3(configuration["stored_type"])
+    scale, offset = number(configuration, "scale_factor", 1.0), number(configuration, "add_offset", 0.0)
+    unsigned = choice(configuration, "unsigned", (None, True, False))
+    return Unpack(packed, stored, float(scale), float(offset), _mask(configuration.get("mask", [])), unsigned)
 
 
-def number(value: JSON) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InvalidMetadata("byteatlas.unpack", f"{value!r} is not a finite number")
-    return float(value)
-
-
-def integer(value: JSON) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidMetadata("byteatlas.unpack", f"{value!r} is not a number")
-    return value
+def _mask(value: JSON) -> tuple[int | float, ...]:
+    if not isinstance(value, (list, tuple)) or len(value) > MOST_MASKS:
+        raise invalid(f"mask: not a list of at most {MOST_MASKS} numbers")
+    return tuple(number({"mask": item}, "mask") for item in value)

@@ -7,6 +7,24 @@ plain functions. A chunk is then decoded by calling those functions in order.
 A codec has one or more of three methods, one for each kind in the specification: ``bind_array`` (array -> array),
 ``bind_serializer`` (array -> bytes) and ``bind_bytes`` (bytes -> bytes). Steps decode and encode from many threads at
 once. Decoding raises `CorruptChunk`; binding raises `Unsupported` and `InvalidMetadata`.
+
+A codec's module has a frozen class and a maker, and the table has a row for it::
+
+    @dataclass(frozen=True, slots=True)
+    class Snappy:
+        level: int
+
+        def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
+            def decode(data: Bytes) -> Bytes:
+                import snappy  # imported by the first chunk, not by the first array
+
+                return snappy.decompress(data, spec.limit)  # never more than the chunk can have
+
+            return byte_step("snappy", spec, decode)  # checks the size, turns faults into CorruptChunk
+
+
+    def make(configuration: Configuration) -> Snappy:
+        return Snappy(integer(configuration, "level", 1, least=0, most=9))  # `core.options` reads all members
 """
 
 from __future__ import annotations
@@ -150,21 +168,21 @@ class ByteStep:
 class ArrayCodec(Protocol):
     """array -> array."""
 
-    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep: ...
+    def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep: ...
 
 
 @runtime_checkable
 class Serializer(Protocol):
     """array -> bytes."""
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep: ...
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep: ...
 
 
 @runtime_checkable
 class ByteCodec(Protocol):
     """bytes -> bytes."""
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep: ...
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep: ...
 
 
 Codec: TypeAlias = ArrayCodec | Serializer | ByteCodec
@@ -172,7 +190,7 @@ Make: TypeAlias = Callable[[Mapping[str, JSON]], Codec]
 """A codec from its configuration. Raises `InvalidMetadata`, `Unsupported`, `MissingExtra`."""
 
 
-class Context(Protocol):
+class ChainContext(Protocol):
     """What a codec that contains others needs for binding them."""
 
     def pipeline(self, encoding: Encoding, spec: ArraySpec) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 
 from byteatlas.codecs.core.contract import Codec, Make
 from byteatlas.codecs.core.table import BUILTIN, FAMILIES, REFUSED
-from byteatlas.errors import InvalidMetadata, Unsupported
+from byteatlas.errors import Unsupported
 from byteatlas.meta.model import CodecSpec
+from byteatlas.meta.place import invalid
 
 GROUP = "byteatlas.codecs"
 
@@ -55,8 +56,8 @@ def default_registry() -> Registry:
     for point in entry_points(group=GROUP):
         owner = point.dist.name if point.dist is not None else "?"
         if point.name in entries:
-            raise InvalidMetadata(
-                "", f"codec {point.name!r} is provided twice: by {owners.get(point.name, 'byteatlas')} and {owner}"
+            raise invalid(
+                f"codec {point.name!r} is provided twice: by {owners.get(point.name, 'byteatlas')} and {owner}"
             )
         entries[point.name], owners[point.name] = point.value, owner
     return Registry(entries)

@@ -13,7 +13,7 @@ LARGEST = 8 << 20
 """Bytes of the largest buffer that is kept."""
 
 
-class Scratch(threading.local):
+class ThreadBuffers(threading.local):
     """Per-thread buffers by key. A buffer that is taken is the taker's alone until it is given back with `keep`."""
 
     def __init__(self) -> None:
@@ -30,5 +30,5 @@ class Scratch(threading.local):
         self.kept[key] = buffer
 
 
-SCRATCH = Scratch()
+SCRATCH = ThreadBuffers()
 """The one place where state outlives a call: memory without content, one set per thread."""

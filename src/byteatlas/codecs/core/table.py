@@ -12,16 +12,16 @@ from typing import NamedTuple
 from byteatlas.codecs.core import imagecodecs_table
 
 
-class Row(NamedTuple):
+class CodecRow(NamedTuple):
     """One codec: ``target`` is ``module:maker``, ``encoding_only`` are members that decoding ignores."""
 
     target: str
     encoding_only: frozenset[str] = frozenset()
 
 
-def row(target: str, *encoding_only: str) -> Row:
+def row(target: str, *encoding_only: str) -> CodecRow:
     """A row; ``target`` is a place within this package."""
-    return Row(f"byteatlas.codecs.{target}", frozenset(encoding_only))
+    return CodecRow(f"byteatlas.codecs.{target}", frozenset(encoding_only))
 
 
 BLOSC = ("cname", "clevel", "shuffle", "typesize", "blocksize")
@@ -32,13 +32,13 @@ ZFPY = ("mode", "tolerance", "rate", "precision")
 """The header of each stream says them."""
 JSON_DUMPS = ("skipkeys", "ensure_ascii", "check_circular", "allow_nan", "sort_keys", "indent", "separators")
 
-CORE: Mapping[str, Row] = {
+CORE: Mapping[str, CodecRow] = {
     "bytes": row("zarr.raw:make_bytes"),
     "byteatlas.bytes": row("zarr.raw:make_stored"),
     "byteatlas.unpack": row("combined.unpack:make"),
     "byteatlas.constant": row("combined.constant:make"),
     "byteatlas.crop": row("combined.crop:make"),
-    "transpose": row("zarr.transpose:make"),
+    "transpose": row("zarr.axes:make_transpose"),
     "sharding_indexed": row("zarr.sharding:make"),
     "gzip": row("zarr.deflate:make_gzip", "level"),
     "zstd": row("zarr.zstd:make", "level", "checksum"),
@@ -48,20 +48,20 @@ CORE: Mapping[str, Row] = {
     "vlen-bytes": row("zarr.vlen:make_bytes"),
     "vlen-array": row("numcodecs.objects:make_vlen_array"),
     "bitround": row("numcodecs.filters:make_bitround"),
-    "scale_offset": row("zarr.cast:make_scale_offset"),
-    "cast_value": row("zarr.cast:make_cast_value"),
+    "scale_offset": row("zarr.scale_offset:make"),
+    "cast_value": row("zarr.cast:make"),
     "packbits": row("zarr.packbits:make"),
-    "reshape": row("zarr.shape:make_reshape"),
+    "reshape": row("zarr.axes:make_reshape"),
     "conditional": row("zarr.nested:make_conditional"),
     "n5_default": row("zarr.nested:make_n5"),
     "zfp": row("zarr.zfp:make"),
-    "zarrs.squeeze": row("zarr.shape:make_squeeze"),
+    "zarrs.squeeze": row("zarr.axes:make_squeeze"),
     "zarrs.vlen": row("zarr.zarrs:make_vlen"),
     "zarrs.vlen_v2": row("zarr.vlen:make_bytes"),
     "zarrs.optional": row("zarr.zarrs:make_optional"),
 }
 
-NUMCODECS: Mapping[str, Row] = {
+NUMCODECS: Mapping[str, CodecRow] = {
     "numcodecs.zlib": row("zarr.deflate:make_zlib", "level"),
     "numcodecs.gzip": row("zarr.deflate:make_gzip", "level"),
     "numcodecs.shuffle": row("numcodecs.shuffle:make"),
@@ -85,15 +85,15 @@ NUMCODECS: Mapping[str, Row] = {
     "numcodecs.bitround": row("numcodecs.filters:make_bitround"),
     "numcodecs.packbits": row("numcodecs.filters:make_packbits"),
     "numcodecs.vlen-array": row("numcodecs.objects:make_vlen_array"),
-    "numcodecs.json2": row("numcodecs.objects:make_json", *JSON_DUMPS),
-    "numcodecs.msgpack2": row("numcodecs.objects:make_msgpack", "use_single_float", "use_bin_type"),
+    "numcodecs.json2": row("numcodecs.listed:make_json", *JSON_DUMPS),
+    "numcodecs.msgpack2": row("numcodecs.listed:make_msgpack", "use_single_float", "use_bin_type"),
     "numcodecs.categorize": row("numcodecs.objects:make_categorize"),
     "numcodecs.pcodec": row("numcodecs.pcodec:make", *PCODEC),
     "numcodecs.zfpy": row("zarr.zfp:make_zfpy", *ZFPY),
     "numcodecs.szip": row("numcodecs.images:make_szip"),
 }
 
-KERCHUNK: Mapping[str, Row] = {
+KERCHUNK: Mapping[str, CodecRow] = {
     "numcodecs.fill_hdf_strings": row("numcodecs.kerchunk:make_fill_strings"),
     "numcodecs.FITSAscii": row("numcodecs.kerchunk:make_fits_ascii"),
     "numcodecs.FITSVarBintable": row("numcodecs.kerchunk:make_fits_table"),
@@ -101,7 +101,7 @@ KERCHUNK: Mapping[str, Row] = {
     "numcodecs.deflate": row("numcodecs.kerchunk:make_deflate"),
 }
 
-HDF5: Mapping[str, Row] = {
+HDF5: Mapping[str, CodecRow] = {
     "byteatlas.hdf5-elements": row("hdf5.filters:make_elements"),
     "byteatlas.hdf5-nbit": row("hdf5.filters:make_nbit"),
     "byteatlas.hdf5-scaleoffset": row("hdf5.filters:make_scaleoffset"),
@@ -115,21 +115,21 @@ HDF5: Mapping[str, Row] = {
     "numcodecs.imagecodecs_jpegls": row("hdf5.compressors:make_jpegls", *imagecodecs_table.encoding_only("jpegls")),
 }
 
-TIFF: Mapping[str, Row] = {
-    "numcodecs.imagecodecs_lzw": row("tiff.samples:make_lzw"),
-    "numcodecs.imagecodecs_packbits": row("tiff.samples:make_packbits"),
-    "numcodecs.imagecodecs_lzma": row("tiff.samples:make_lzma", "level", "check"),
-    "numcodecs.imagecodecs_zstd": row("tiff.samples:make_zstd", "level"),
-    "numcodecs.imagecodecs_zlib": row("tiff.samples:make_zlib", "level"),
-    "numcodecs.imagecodecs_deflate": row("tiff.samples:make_deflate", "level"),
-    "numcodecs.imagecodecs_bitorder": row("tiff.samples:make_bitorder"),
-    "numcodecs.imagecodecs_delta": row("tiff.samples:make_delta"),
-    "numcodecs.imagecodecs_floatpred": row("tiff.samples:make_floatpred"),
+TIFF: Mapping[str, CodecRow] = {
+    "numcodecs.imagecodecs_lzw": row("tiff.compressions:make_lzw"),
+    "numcodecs.imagecodecs_packbits": row("tiff.compressions:make_packbits"),
+    "numcodecs.imagecodecs_lzma": row("tiff.compressions:make_lzma", "level", "check"),
+    "numcodecs.imagecodecs_zstd": row("tiff.compressions:make_zstd", "level"),
+    "numcodecs.imagecodecs_zlib": row("tiff.compressions:make_zlib", "level"),
+    "numcodecs.imagecodecs_deflate": row("tiff.compressions:make_deflate", "level"),
+    "numcodecs.imagecodecs_bitorder": row("tiff.predictors:make_bitorder"),
+    "numcodecs.imagecodecs_delta": row("tiff.predictors:make_delta"),
+    "numcodecs.imagecodecs_floatpred": row("tiff.predictors:make_floatpred"),
     "numcodecs.imagecodecs_packints": row("tiff.samples:make_packints"),
     "numcodecs.imagecodecs_float24": row("tiff.samples:make_float24"),
-    "numcodecs.imagecodecs_ccittrle": row("tiff.images:make_ccittrle"),
-    "numcodecs.imagecodecs_ccittfax3": row("tiff.images:make_ccittfax3"),
-    "numcodecs.imagecodecs_ccittfax4": row("tiff.images:make_ccittfax4"),
+    "numcodecs.imagecodecs_ccittrle": row("tiff.fax:make_ccittrle"),
+    "numcodecs.imagecodecs_ccittfax3": row("tiff.fax:make_ccittfax3"),
+    "numcodecs.imagecodecs_ccittfax4": row("tiff.fax:make_ccittfax4"),
     "numcodecs.imagecodecs_jpeg": row("tiff.images:make_jpeg"),
     "numcodecs.imagecodecs_jpeg2k": row("tiff.images:make_jpeg2k", *imagecodecs_table.encoding_only("jpeg2k")),
     "numcodecs.imagecodecs_jpegxl": row("tiff.images:make_jpegxl", *imagecodecs_table.encoding_only("jpegxl")),
@@ -144,9 +144,9 @@ TIFF: Mapping[str, Row] = {
 }
 """What tiles and strips are compressed with; the names are those that imagecodecs gives to numcodecs."""
 
-BUILTIN: Mapping[str, Row] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF}
+BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF}
 
-FAMILIES: Mapping[str, Row] = {
+FAMILIES: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_": row("numcodecs.images:make"),
     "imagecodecs_": row("numcodecs.images:make"),
 }

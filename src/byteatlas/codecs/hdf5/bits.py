@@ -6,15 +6,16 @@ H5Pset_nbit and H5Pset_scaleoffset.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.codecs.core.checks import at_least
+from byteatlas.codecs.core.options import Configuration
+from byteatlas.codecs.streams.compression import functions
+from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Buffer
 
 MOST_NESTING = 32
@@ -24,8 +25,7 @@ MOST_LEAVES = 10_000
 def unpack(data: Buffer, count: int, width: int) -> NDArray[np.uint64]:
     """``count`` unsigned integers of ``width`` bits each, packed without gaps. Raises `CorruptChunk`."""
     need = -(-count * width // 8)
-    if len(data) < need:
-        raise CorruptChunk(f"{len(data)} bytes where {count} numbers of {width} bits need {need}")
+    at_least("packed numbers", len(data), need)
     if not count or not width:
         return np.zeros(count, np.uint64)
     packed = np.frombuffer(data, np.uint8, need)
@@ -33,7 +33,7 @@ def unpack(data: Buffer, count: int, width: int) -> NDArray[np.uint64]:
         return packed.view(f">u{width // 8}").astype(np.uint64)
     if width < 32:
         kind = np.uint8 if width < 8 else np.uint16 if width < 16 else np.uint32
-        found = imagecodecs.packints_decode(packed.tobytes(), kind, width, runlen=0)
+        found = functions("packints")[0](packed.tobytes(), kind, width, runlen=0)
         return np.asarray(found)[:count].astype(np.uint64)
     out = np.zeros(count, np.uint64)
     step = 1 << 16  # the bits of a slice stay in the cache; 8 slices fill whole bytes
@@ -77,7 +77,7 @@ class Repeat:
     """``count`` equal parts."""
 
     count: int
-    part: Part
+    part: PackedType
 
     @property
     def size(self) -> int:
@@ -89,79 +89,78 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Compound:
     """Members at byte offsets; gaps are zero."""
 
     size: int
-    members: tuple[tuple[int, Part], ...]
+    members: tuple[tuple[int, PackedType], ...]
 
     @property
     def bits(self) -> int:
         return sum(part.bits for _, part in self.members)
 
 
-Part: TypeAlias = Atom | Whole | Repeat | Parts
+PackedType: TypeAlias = Atom | Whole | Repeat | Compound
 
 
-def parse_nbit(values: JSON) -> tuple[int, Part]:
+def parse_nbit(values: JSON) -> tuple[int, PackedType]:
     """(number of elements in a chunk, the element) from the filter's client data values. Raises `InvalidMetadata`."""
     if not isinstance(values, list) or not all(isinstance(v, int) and 0 <= v < 1 << 32 for v in values):
-        raise InvalidMetadata("", "n-bit values are not a list of counts")
+        raise invalid("n-bit values are not a list of counts")
     try:
         part, _ = _part(values, 3, 0)
-    except IndexError as error:
-        raise InvalidMetadata("", "n-bit values are cut off") from error
+    except (IndexError, ValueError) as error:
+        raise invalid("n-bit values are cut off") from error
     return values[2], part
 
 
-def _part(values: list[int], at: int, depth: int) -> tuple[Part, int]:
+def _part(values: list[int], at: int, depth: int) -> tuple[PackedType, int]:
     if depth > MOST_NESTING:
-        raise InvalidMetadata("", "n-bit types nested too deep")
+        raise invalid("n-bit types nested too deep")
     kind, size = values[at], values[at + 1]
     if not 0 < size < 1 << 31:
-        raise InvalidMetadata("", f"an n-bit element of {size} bytes")
+        raise invalid(f"an n-bit element of {size} bytes")
     match kind:
         case 1:
             big, precision, offset = values[at + 2 : at + 5]
             if size > 8 or not precision > 0 or precision + offset > 8 * size or big > 1:
-                raise InvalidMetadata("", f"{precision} bits at bit {offset} of {size} bytes, order {big}")
+                raise invalid(f"{precision} bits at bit {offset} of {size} bytes, order {big}")
             return Atom(size, bool(big), precision, offset), at + 5
         case 2:
             part, end = _part(values, at + 2, depth + 1)
             if size % part.size:
-                raise InvalidMetadata("", f"an array of {size} bytes of elements of {part.size}")
+                raise invalid(f"an array of {size} bytes of elements of {part.size}")
             return Repeat(size // part.size, part), end
         case 3:
-            members: list[tuple[int, Part]] = []
+            members: list[tuple[int, PackedType]] = []
             count, at = values[at + 2], at + 3
             for _ in range(count):
                 offset = values[at]
                 part, at = _part(values, at + 1, depth + 1)
                 if offset + part.size > size or len(members) > MOST_LEAVES:
-                    raise InvalidMetadata("", "an n-bit member outside of its compound")
+                    raise invalid("an n-bit member outside of its compound")
                 members.append((offset, part))
-            return Parts(size, tuple(members)), at
+            return Compound(size, tuple(members)), at
         case 4:
             return Whole(size), at + 2
         case _:
-            raise InvalidMetadata("", f"an n-bit type of class {kind}")
+            raise invalid(f"an n-bit type of class {kind}")
 
 
-def nbit(data: Buffer, count: int, part: Part) -> bytes:
+def nbit(data: Buffer, count: int, part: PackedType) -> bytes:
     """The elements of one chunk. Raises `CorruptChunk`."""
     out = np.zeros((count, part.size), np.uint8)
     if isinstance(part, Atom):
         _store(out, part, unpack(data, count, part.precision))
         return out.tobytes()
     need = -(-count * part.bits // 8)
-    if len(data) < need:
-        raise CorruptChunk(f"{len(data)} bytes where {count} elements of {part.bits} bits need {need}")
+    at_least("byteatlas.hdf5-nbit", len(data), need)
     bits = np.unpackbits(np.frombuffer(data, np.uint8, need))[: count * part.bits]
     _fill(out, part, bits.reshape(count, part.bits))
     return out.tobytes()
 
 
-def _fill(out: NDArray[np.uint8], part: Part, bits: NDArray[np.uint8]) -> None:
+def _fill(out: NDArray[np.uint8], part: PackedType, bits: NDArray[np.uint8]) -> None:
     """Set the bytes of elements, rows of ``out``, from their bits, rows of ``bits``."""
     match part:
         case Whole():
@@ -174,7 +173,7 @@ def _fill(out: NDArray[np.uint8], part: Part, bits: NDArray[np.uint8]) -> None:
             rows = np.zeros((len(bits) * count, inner.size), np.uint8)
             _fill(rows, inner, bits.reshape(len(bits) * count, inner.bits))
             out[:] = rows.reshape(out.shape)
-        case Parts(_, members):
+        case Compound(_, members):
             at = 0
             for offset, inner in members:
                 _fill(out[:, offset : offset + inner.size], inner, bits[:, at : at + inner.bits])
@@ -191,7 +190,7 @@ HEADER = 21
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleOffset:
+class OffsetNumbers:
     """What the scale-offset filter knows of a dataset: ``kind`` is the NumPy type of its elements as stored."""
 
     kind: np.dtype[Any]
@@ -199,7 +198,7 @@ class ScaleOffset:
     fill: bytes | None
 
 
-def parse_scaleoffset(configuration: Mapping[str, JSON]) -> ScaleOffset:
+def parse_scaleoffset(configuration: Configuration) -> OffsetNumbers:
     """The codec's configuration. Raises `InvalidMetadata`."""
     try:
         size, order = configuration["size"], configuration["order"]
@@ -208,23 +207,21 @@ def parse_scaleoffset(configuration: Mapping[str, JSON]) -> ScaleOffset:
         fill = bytes.fromhex(configuration["fill"]) if "fill" in configuration else None
         scale = int(configuration["scale"])
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidMetadata("", f"scale-offset: {error}") from error
+        raise invalid(f"scale-offset: {error}") from error
     if (fill is not None and len(fill) != kind.itemsize) or kind.itemsize not in (1, 2, 4, 8) or order not in "<>":
-        raise InvalidMetadata("", f"scale-offset of {kind} with a fill value of {fill!r}")
-    return ScaleOffset(kind, scale, fill)
+        raise invalid(f"scale-offset of {kind} with a fill value of {fill!r}")
+    return OffsetNumbers(kind, scale, fill)
 
 
-def scaleoffset(data: Buffer, what: ScaleOffset, count: int) -> bytes:
+def scaleoffset(data: Buffer, what: OffsetNumbers, count: int) -> bytes:
     """The elements of one chunk, in their stored byte order. Raises `CorruptChunk`."""
-    if len(data) < HEADER:
-        raise CorruptChunk("a scale-offset chunk without its header")
+    at_least("byteatlas.hdf5-scaleoffset", len(data), HEADER)
     native = what.kind.newbyteorder("<")
     width = int.from_bytes(data[:4], "little")
     if width >= 8 * native.itemsize:
         # Written as they are: the numbers do not fit in fewer bits.
         raw = bytes(data[HEADER : HEADER + count * native.itemsize])
-        if len(raw) < count * native.itemsize:
-            raise CorruptChunk("a scale-offset chunk is cut off")
+        at_least("byteatlas.hdf5-scaleoffset", len(raw), count * native.itemsize)
         return np.frombuffer(raw, native).astype(what.kind).tobytes()
     stored = unpack(memoryview(data)[HEADER:], count, width).astype(f"<u{native.itemsize}")
     least = bytes(data[5 : 5 + 8]).ljust(8, b"\0")[: native.itemsize]

@@ -6,24 +6,25 @@ Each is two functions on flat arrays, and the types on its two sides: ``dtype`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Bytes, ByteSpec, ByteStep, Context
-from byteatlas.codecs.core.options import integer, number, type_string
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.codecs.core.checks import fits
+from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Bytes, ByteSpec, ByteStep, ChainContext
+from byteatlas.codecs.core.options import Configuration, integer, number, type_string
+from byteatlas.errors import CorruptChunk
 from byteatlas.meta.dtypes import from_numpy
-from byteatlas.types import JSON
+from byteatlas.meta.place import invalid
 
 Function = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class NumericFilter:
     """``dtype`` and ``astype`` None: whatever the array has (a filter that only loses precision)."""
 
     name: str
@@ -32,12 +33,12 @@ class Filter:
     undo: Function
     apply: Function
 
-    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
+    def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
         if spec.dtype.hasobject:
-            raise InvalidMetadata("", f"{self.name} for data type {spec.data_type.name}")
+            raise invalid(f"not for data type {spec.data_type.name}")
         dtype, astype = self.dtype or spec.dtype, self.astype or self.dtype or spec.dtype
         if dtype.newbyteorder("=") != spec.dtype:
-            raise InvalidMetadata("", f"{self.name} of {dtype} in an array of {spec.dtype}")
+            raise invalid(f"{dtype} in an array of {spec.dtype}")
         # A filter that keeps the type must not turn a narrow complex type into the one that holds it in memory.
         kind = spec.data_type if astype.newbyteorder("=") == spec.dtype else from_numpy(astype)
 
@@ -52,22 +53,21 @@ class Filter:
         fill = None if spec.fill is None else encode(np.array([spec.fill], spec.dtype))[0]
         return ArrayStep(replace(spec, data_type=kind, fill=fill), decode, encode)
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         dtype = self.dtype or spec.dtype
         if dtype is None:
-            raise InvalidMetadata("", f"{self.name} after a codec that hides the elements")
+            raise invalid("it follows a codec that hides the elements")
         astype = self.astype or dtype
         nbytes, limit = spec.nbytes, spec.limit
         if nbytes is not None and nbytes % dtype.itemsize:
-            raise InvalidMetadata("", f"{self.name} of {dtype} on {nbytes} bytes")
+            raise invalid(f"{nbytes} bytes are no whole elements of {dtype}")
 
         def decode(data: Bytes) -> Bytes:
             if len(data) % astype.itemsize or len(data) // astype.itemsize * dtype.itemsize > limit:
                 raise CorruptChunk(f"{self.name}: {len(data)} bytes are no {astype} of this chunk")
             flat = np.frombuffer(data, astype)
             found = self.undo(flat).astype(dtype, copy=False)
-            if nbytes is not None and found.nbytes != nbytes:
-                raise CorruptChunk(f"{self.name}: {found.nbytes} bytes decoded where there should be {nbytes}")
+            fits(self.name, found.nbytes, spec)
             return np.ascontiguousarray(found).view(np.uint8)
 
         def encode(data: Bytes) -> Bytes:
@@ -78,12 +78,12 @@ class Filter:
         return ByteStep(encoded, math.ceil(limit * ratio), decode, encode, itemsize=astype.itemsize)
 
 
-def _types(configuration: Mapping[str, JSON]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+def _types(configuration: Configuration) -> tuple[np.dtype[Any], np.dtype[Any]]:
     dtype = type_string(configuration, "dtype")
     return dtype, type_string(configuration, "astype", dtype.str)
 
 
-def make_delta(configuration: Mapping[str, JSON]) -> Filter:
+def make_delta(configuration: Configuration) -> NumericFilter:
     """``numcodecs.delta``: the first element, then differences; sums wrap round like the type does."""
     dtype, astype = _types(configuration)
 
@@ -97,16 +97,16 @@ def make_delta(configuration: Mapping[str, JSON]) -> Filter:
         return out
 
     if dtype.kind == "b":
-        raise InvalidMetadata("", "delta of Booleans")
-    return Filter("delta", dtype, astype, undo, apply)
+        raise invalid("dtype: Booleans have no differences")
+    return NumericFilter("delta", dtype, astype, undo, apply)
 
 
-def make_fixedscaleoffset(configuration: Mapping[str, JSON]) -> Filter:
+def make_fixedscaleoffset(configuration: Configuration) -> NumericFilter:
     """``numcodecs.fixedscaleoffset``: stored = round((value - offset) * scale)."""
     dtype, astype = _types(configuration)
     offset, scale = number(configuration, "offset"), number(configuration, "scale")
     if scale == 0:
-        raise InvalidMetadata("", "fixedscaleoffset: scale 0")
+        raise invalid("scale: 0")
 
     def undo(flat: NDArray[Any]) -> NDArray[Any]:
         found: NDArray[Any] = (flat / scale + offset).astype(dtype)
@@ -116,15 +116,15 @@ def make_fixedscaleoffset(configuration: Mapping[str, JSON]) -> Filter:
         found: NDArray[Any] = np.around((flat - offset) * scale).astype(astype)
         return found
 
-    return Filter("fixedscaleoffset", dtype, astype, undo, apply)
+    return NumericFilter("fixedscaleoffset", dtype, astype, undo, apply)
 
 
-def make_quantize(configuration: Mapping[str, JSON]) -> Filter:
+def make_quantize(configuration: Configuration) -> NumericFilter:
     """``numcodecs.quantize``: rounded to a number of decimal digits; decoding is a cast."""
     dtype, astype = _types(configuration)
     digits = integer(configuration, "digits", 0)
     if dtype.kind != "f" or astype.kind != "f" or not -300 < digits < 300:
-        raise InvalidMetadata("", f"quantize of {dtype} to {digits} digits")
+        raise invalid(f"{dtype} to {digits} digits")
     exponent = math.log10(10.0**-digits)
     exponent = math.floor(exponent) if exponent < 0 else math.ceil(exponent)
     scale = 2.0 ** math.ceil(math.log2(10.0**-exponent))
@@ -133,25 +133,23 @@ def make_quantize(configuration: Mapping[str, JSON]) -> Filter:
         found: NDArray[Any] = (np.around(scale * flat) / scale).astype(astype)
         return found
 
-    return Filter("quantize", dtype, astype, lambda flat: flat, apply)
+    return NumericFilter("quantize", dtype, astype, lambda flat: flat, apply)
 
 
-def make_astype(configuration: Mapping[str, JSON]) -> Filter:
+def make_astype(configuration: Configuration) -> NumericFilter:
     """``numcodecs.astype``: a cast when encoding, the cast back when decoding."""
     encoded, decoded = type_string(configuration, "encode_dtype"), type_string(configuration, "decode_dtype")
 
     def apply(flat: NDArray[Any]) -> NDArray[Any]:
         return flat.astype(encoded)
 
-    return Filter("astype", decoded, encoded, lambda flat: flat, apply)
+    return NumericFilter("astype", decoded, encoded, lambda flat: flat, apply)
 
 
-def make_bitround(configuration: Mapping[str, JSON]) -> Filter:
+def make_bitround(configuration: Configuration) -> NumericFilter:
     """``bitround`` and ``numcodecs.bitround``: low bits rounded away; decoding changes nothing."""
-    keep = integer(configuration, "keepbits")
-    if not 1 <= keep <= 64:
-        raise InvalidMetadata("", f"bitround: keepbits {keep}")
-    return Filter("bitround", None, None, lambda flat: flat, lambda flat: round_bits(flat, keep))
+    keep = integer(configuration, "keepbits", least=1, most=64)
+    return NumericFilter("bitround", None, None, lambda flat: flat, lambda flat: round_bits(flat, keep))
 
 
 def round_bits(flat: NDArray[Any], keep: int) -> NDArray[Any]:
@@ -166,7 +164,7 @@ def round_bits(flat: NDArray[Any], keep: int) -> NDArray[Any]:
         return _round_integers(flat, keep)
     mantissa = {"bfloat16": 7, "float16": 10, "float32": 23, "float64": 52}.get(dtype.name)
     if mantissa is None:
-        raise InvalidMetadata("", f"bitround of {dtype}")
+        raise invalid(f"not for data type {dtype}")
     drop = mantissa - keep
     if drop <= 0:
         return flat
@@ -199,12 +197,12 @@ def _rounded(value: int, keep: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class PackBits:
+class PackedBooleans:
     """numcodecs' packbits: Booleans, eight to a byte, the first in the highest bit; a byte in front: the padding."""
 
-    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
+    def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
         if spec.dtype != np.bool_:
-            raise InvalidMetadata("", f"packbits for data type {spec.data_type.name}")
+            raise invalid(f"not for data type {spec.data_type.name}")
         encoded = replace(spec, shape=(1 + -(-spec.size // 8),), data_type=from_numpy(np.dtype(np.uint8)), fill=None)
 
         def decode(array: NDArray[Any]) -> NDArray[Any]:
@@ -215,10 +213,10 @@ class PackBits:
 
         return ArrayStep(encoded, decode, encode)
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         nbytes = spec.nbytes
         if nbytes is None:
-            raise InvalidMetadata("", "packbits of a varying number of elements")
+            raise invalid("the number of elements varies")
 
         def decode(data: Bytes) -> Bytes:
             return _unpack(np.frombuffer(data, np.uint8), nbytes).view(np.uint8)
@@ -241,6 +239,6 @@ def _pack(flat: NDArray[np.bool_]) -> bytes:
     return bytes([-len(flat) % 8]) + np.packbits(flat).tobytes()
 
 
-def make_packbits(configuration: Mapping[str, JSON]) -> PackBits:
+def make_packbits(configuration: Configuration) -> PackedBooleans:
     """``numcodecs.packbits``."""
-    return PackBits()
+    return PackedBooleans()

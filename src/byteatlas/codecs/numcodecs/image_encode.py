@@ -9,29 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, ByteCodec, Bytes, ByteSpec, Context, SerializerStep, encoded_limit
+from byteatlas.codecs.core.checks import decode_only
+from byteatlas.codecs.core.contract import (
+    Bytes,
+    ByteSpec,
+)
 from byteatlas.codecs.core.imagecodecs_table import COMPRESSORS, ENCODERS
-from byteatlas.errors import ByteatlasError, InvalidMetadata, Unsupported
+from byteatlas.codecs.core.options import Configuration
+from byteatlas.errors import ByteatlasError, Unsupported
+from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Shape
 
 ENCODE_FAULTS = (RuntimeError, ValueError, TypeError, NotImplementedError, AttributeError, OverflowError, ImportError)
 """What imagecodecs raises for values, shapes, types and options that a format cannot have, or that a build lacks."""
 
 
-def options_of(name: str, keys: tuple[str, ...], configuration: Mapping[str, JSON]) -> dict[str, Any]:
+LOSSY = "it has no encoder here that keeps all values"
+
+
+def options_of(name: str, keys: tuple[str, ...], configuration: Configuration) -> dict[str, Any]:
     """The members of a configuration that an encoder takes. Raises `InvalidMetadata` for any that are no scalars."""
     given = {key: configuration[key] for key in keys if configuration.get(key) is not None}
     if not all(isinstance(v, (bool, int, float, str)) for v in given.values()):
-        raise InvalidMetadata("", f"{name}: {given!r}")
+        raise invalid(f"not numbers, strings or Booleans: {given!r}")
     return given
 
 
 def image_encoder(
-    name: str, configuration: Mapping[str, JSON], spec: ByteSpec, decode: Callable[[Bytes], Bytes]
+    name: str, configuration: Configuration, spec: ByteSpec, decode: Callable[[Bytes], Bytes]
 ) -> Callable[[Bytes], Bytes]:
     """An encoder for chunks that are images; ``decode`` is used to check that nothing is lost.
 
@@ -39,7 +47,7 @@ def image_encoder(
     The encoder raises `Unsupported` for what the format cannot hold.
     """
     if name not in ENCODERS:
-        return _cannot(name)
+        return decode_only(f"imagecodecs_{name}", LOSSY)
     options = options_of(name, ENCODERS[name], configuration)
     squeeze = configuration.get("squeeze")
     if name == "webp" and not {"level", "lossless"} & set(options):
@@ -48,6 +56,8 @@ def image_encoder(
     def encode(data: Bytes) -> Bytes:
         if spec.dtype is None or spec.shape is None:
             raise Unsupported("codec", f"{name} after a codec that hides the elements")
+        import imagecodecs
+
         array = np.frombuffer(data, spec.dtype).reshape(spec.shape)
         try:
             packed = bytes(getattr(imagecodecs, f"{name}_encode")(_picture(array, squeeze), **options))
@@ -74,11 +84,11 @@ def _picture(array: NDArray[Any], squeeze: JSON) -> NDArray[Any]:
 
 
 def bytes_encoder(
-    name: str, configuration: Mapping[str, JSON], fixed: Mapping[str, Any], itemsize: int
+    name: str, configuration: Configuration, fixed: Mapping[str, Any], itemsize: int
 ) -> Callable[[Bytes], Bytes]:
     """An encoder for plain bytes; ``fixed``: options that decoding has too."""
     if name not in COMPRESSORS:
-        return _cannot(name)
+        return decode_only(f"imagecodecs_{name}", LOSSY)
     if name == "snappy":
         return _snappy
     options = {**options_of(name, COMPRESSORS[name], configuration), **fixed}
@@ -86,6 +96,8 @@ def bytes_encoder(
         options = {"typesize": itemsize if 0 < itemsize < 256 else 1, "numthreads": 1, **options}
 
     def encode(data: Bytes) -> Bytes:
+        import imagecodecs
+
         try:
             return bytes(getattr(imagecodecs, f"{name}_encode")(bytes(data), **options))
         except ENCODE_FAULTS as error:
@@ -99,29 +111,3 @@ def _snappy(data: Bytes) -> Bytes:
     import pyarrow as pa
 
     return bytes(pa.compress(bytes(data), codec="snappy", asbytes=True))
-
-
-def _cannot(name: str) -> Callable[[Bytes], Bytes]:
-    def encode(data: Bytes) -> Bytes:
-        raise Unsupported(
-            "codec", f"codec imagecodecs_{name} only decodes: it has no encoder here that keeps all values"
-        )
-
-    return encode
-
-
-def as_serializer(codec: ByteCodec, spec: ArraySpec, context: Context, name: str) -> SerializerStep:
-    """An image codec in the place of an array -> bytes codec, which is what it is in imagecodecs' Zarr v3 classes."""
-    dtype = spec.dtype
-    if dtype.hasobject:
-        raise InvalidMetadata("", f"{name} for the variable-length data type {spec.data_type.name}")
-    nbytes = spec.size * dtype.itemsize
-    step = codec.bind_bytes(ByteSpec(nbytes, nbytes, dtype.itemsize, dtype, spec.shape), context)
-
-    def decode(data: Bytes) -> NDArray[Any]:
-        return np.frombuffer(step.decode(data), dtype).reshape(spec.shape)
-
-    def encode(array: NDArray[Any]) -> Bytes:
-        return step.encode(np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8))
-
-    return SerializerStep(None, encoded_limit(nbytes), decode, encode, dtype.itemsize)

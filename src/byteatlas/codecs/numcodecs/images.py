@@ -8,29 +8,29 @@ place of the array -> bytes codec.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import imagecodecs
 import numpy as np
 
+from byteatlas.codecs.core.adapters import as_serializer
+from byteatlas.codecs.core.checks import byte_step
 from byteatlas.codecs.core.contract import (
     ArraySpec,
     Bytes,
     ByteSpec,
     ByteStep,
+    ChainContext,
     Codec,
-    Context,
     SerializerStep,
     encoded_limit,
 )
 from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN
-from byteatlas.codecs.core.options import integer
+from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.core.registry import default_registry
-from byteatlas.codecs.numcodecs.image_encode import as_serializer, bytes_encoder, image_encoder
-from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
-from byteatlas.types import JSON
+from byteatlas.codecs.numcodecs.image_encode import bytes_encoder, image_encoder
+from byteatlas.errors import Unsupported
+from byteatlas.meta.place import invalid
 
 SIZED = frozenset(("aec", "szip", "lzf", "lzo", "lz4", "blosc", "brotli", "snappy", "lz4f", "gzip", "zlibng"))
 """Those that take the decoded size and stop there."""
@@ -44,9 +44,11 @@ class Coder:
 
     name: str
     options: tuple[tuple[str, Any], ...]
-    configuration: Mapping[str, JSON] = field(default_factory=dict)
+    configuration: Configuration = field(default_factory=dict)
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
+        import imagecodecs
+
         function = getattr(imagecodecs, f"{self.name}_decode", None)
         if function is None or not getattr(imagecodecs, self.name.upper()).available:
             raise Unsupported("codec", f"imagecodecs was built without {self.name}")
@@ -55,34 +57,30 @@ class Coder:
             options["out"] = spec.nbytes + (AEC_BLOCK if self.name == "aec" else 0)
 
         def decode(data: Bytes) -> Bytes:
-            try:
-                found = function(bytes(data), **options)
-            except (RuntimeError, ValueError, TypeError) as error:  # its errors are RuntimeErrors
-                raise CorruptChunk(f"{self.name}: {error}") from error
+            found = function(bytes(data), **options)
             octets = np.ascontiguousarray(np.frombuffer(found, np.uint8) if isinstance(found, bytes) else found)
             flat = octets.reshape(-1).view(np.uint8)
             if self.name == "aec" and spec.nbytes is not None and 0 < len(flat) - spec.nbytes < AEC_BLOCK:
                 flat = flat[: spec.nbytes]  # it decodes whole blocks of samples
-            if len(flat) > spec.limit or (spec.nbytes is not None and len(flat) != spec.nbytes):
-                raise CorruptChunk(f"{self.name}: {len(flat)} bytes decoded where there should be {spec.nbytes}")
             return flat
 
+        checked = byte_step(self.name, spec, decode).decode
         if self.name in PLAIN:
             encode = bytes_encoder(self.name, self.configuration, dict(self.options), spec.itemsize)
         else:
-            encode = image_encoder(self.name, self.configuration, spec, decode)
-        return ByteStep(None, encoded_limit(spec.limit), decode, encode)
+            encode = image_encoder(self.name, self.configuration, spec, checked)
+        return ByteStep(None, encoded_limit(spec.limit), checked, encode)
 
 
 @dataclass(frozen=True, slots=True)
 class Picture(Coder):
     """One of its codecs for whole images."""
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
-        return as_serializer(self, spec, context, self.name)
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
+        return as_serializer(self, spec, context)
 
 
-def make(name: str, configuration: Mapping[str, JSON]) -> Codec:
+def make(name: str, configuration: Configuration) -> Codec:
     """``numcodecs.imagecodecs_X`` and ``imagecodecs_X``."""
     short = name.rpartition("imagecodecs_")[2]
     if short in IMAGES:
@@ -94,7 +92,7 @@ def make(name: str, configuration: Mapping[str, JSON]) -> Codec:
         raise Unsupported("codec", f"unknown codec {name!r}")
     given = {key: configuration[key] for key in PLAIN[short] if configuration.get(key) is not None}
     if not all(isinstance(v, (int, bool)) for v in given.values()):
-        raise InvalidMetadata("", f"{short}: {given!r}")
+        raise invalid(f"{short}: {given!r}")
     if short in ("lz4", "lzf", "lzo"):
         given.setdefault("header", True)
     return Coder(short, tuple(given.items()), configuration)
@@ -114,9 +112,9 @@ class Szip:
     mask: int
     pixels: int
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         if spec.dtype is None or not spec.shape or spec.nbytes is None:
-            raise InvalidMetadata("", "szip after a codec that hides the elements")
+            raise invalid("it follows a codec that hides the elements")
         points, scanline = math.prod(spec.shape), spec.shape[-1]
         if scanline < self.pixels:
             scanline = min(self.pixels * BLOCKS_PER_SCANLINE, points)
@@ -135,6 +133,6 @@ class Szip:
         return Coder("szip", tuple(options.items())).bind_bytes(spec, context)
 
 
-def make_szip(configuration: Mapping[str, JSON]) -> Szip:
+def make_szip(configuration: Configuration) -> Szip:
     """``numcodecs.szip`` as netCDF-C writes it."""
     return Szip(integer(configuration, "mask"), integer(configuration, "pixels-per-block"))

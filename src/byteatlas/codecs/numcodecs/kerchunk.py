@@ -17,40 +17,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.codecs.core.checks import Decoding, at_least, decode_only, exactly, fits
 from byteatlas.codecs.core.contract import (
     MOST_UNKNOWN,
     ArraySpec,
     Bytes,
     ByteSpec,
     ByteStep,
-    Context,
+    ChainContext,
     SerializerStep,
     encoded_limit,
 )
-from byteatlas.codecs.core.options import integer
-from byteatlas.codecs.zarr.deflate import inflate
-from byteatlas.codecs.zarr.raw import cannot_encode
-from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
+from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.streams.members import inflate
+from byteatlas.errors import CorruptChunk, Unsupported
+from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
 
 MOST_TEXT = 1 << 16
 
 
-def numpy_type(value: JSON, name: str) -> np.dtype[Any]:
+def numpy_type(configuration: Configuration, key: str) -> np.dtype[Any]:
     """A dtype as kerchunk writes it: a type string, a list of fields, or the Python text of one."""
+    value = configuration.get(key)
+    with InMember(key):
+        return _numpy_type(value)
+
+
+def _numpy_type(value: JSON) -> np.dtype[Any]:
     if isinstance(value, str) and value[:1] in ("[", "("):
         if len(value) > MOST_TEXT:
-            raise InvalidMetadata("", f"{name}: a dtype of {len(value)} characters")
+            raise invalid(f"a dtype of {len(value)} characters")
         try:
             value = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
-            raise InvalidMetadata("", f"{name}: dtype {value!r}") from error
+            raise invalid(f"{value!r}") from error
     try:
         found = np.dtype([_field(f) for f in value] if isinstance(value, (list, tuple)) else value)
     except (TypeError, ValueError, IndexError, SyntaxError) as error:
-        raise InvalidMetadata("", f"{name}: dtype {value!r}") from error
+        raise invalid(f"{value!r}") from error
     if not 0 < found.itemsize <= 1 << 28:
-        raise InvalidMetadata("", f"{name}: elements of {found.itemsize} bytes")
+        raise invalid(f"elements of {found.itemsize} bytes")
     return found
 
 
@@ -62,9 +69,8 @@ def _field(entry: Any) -> tuple[Any, ...]:
 
 def _records(data: Bytes, dtype: np.dtype[Any], count: int, name: str) -> NDArray[Any]:
     if dtype.hasobject:
-        raise InvalidMetadata("", f"{name}: stored elements cannot be objects")
-    if len(data) != count * dtype.itemsize:
-        raise CorruptChunk(f"{name}: {len(data)} bytes where the chunk has {count * dtype.itemsize}")
+        raise invalid("stored elements cannot be objects")
+    exactly(name, len(data), count * dtype.itemsize)
     return np.frombuffer(data, dtype)
 
 
@@ -75,7 +81,7 @@ class FillStrings:
     dtype: np.dtype[Any]
     strings: JSON
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         nbytes = spec.size * self.dtype.itemsize
 
         def decode(data: Bytes) -> NDArray[Any]:
@@ -87,7 +93,7 @@ class FillStrings:
                 out[name] = self._text(found[name]) if found.dtype[name].kind in "SU" else found[name]
             return out.reshape(spec.shape)
 
-        return SerializerStep(nbytes, nbytes, decode, cannot_encode("fill_hdf_strings"), self.dtype.itemsize)
+        return SerializerStep(nbytes, nbytes, decode, decode_only("fill_hdf_strings"), self.dtype.itemsize)
 
     def _text(self, ids: NDArray[Any]) -> NDArray[Any]:
         if not isinstance(self.strings, dict):
@@ -99,15 +105,13 @@ class FillStrings:
         return np.array([self.strings[k] for k in keys], object).reshape(ids.shape)
 
 
-def make_fill_strings(configuration: Mapping[str, JSON]) -> FillStrings:
+def make_fill_strings(configuration: Configuration) -> FillStrings:
     """``numcodecs.fill_hdf_strings``."""
-    return FillStrings(
-        numpy_type(configuration.get("dtype"), "fill_hdf_strings"), configuration.get("id_map", configuration.get("id"))
-    )
+    return FillStrings(numpy_type(configuration, "dtype"), configuration.get("id_map", configuration.get("id")))
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class RecordsCodec:
     """Fixed records converted to other ones (``FITSAscii``), or one field of them (``record_member``)."""
 
     name: str
@@ -115,10 +119,10 @@ class Records:
     wanted: np.dtype[Any]
     member: str | None = None
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         nbytes = spec.nbytes
         if nbytes is None or nbytes % self.wanted.itemsize:
-            raise InvalidMetadata("", f"{self.name} of {self.wanted} on {nbytes} bytes")
+            raise invalid(f"{nbytes} bytes are no whole elements of {self.wanted}")
         count = nbytes // self.wanted.itemsize
         encoded = count * self.stored.itemsize
 
@@ -126,27 +130,25 @@ class Records:
             found = _records(data, self.stored, count, self.name)
             if self.member is not None:
                 found = found[self.member]
-            try:
+            with Decoding(self.name, ValueError):
                 found = np.ascontiguousarray(found.astype(self.wanted, copy=False))
-            except ValueError as error:
-                raise CorruptChunk(f"{self.name}: {error}") from error
             return found.reshape(-1).view(np.uint8)
 
-        return ByteStep(encoded, encoded, decode, cannot_encode(self.name), itemsize=self.stored.itemsize)
+        return ByteStep(encoded, encoded, decode, decode_only(self.name), itemsize=self.stored.itemsize)
 
 
-def make_fits_ascii(configuration: Mapping[str, JSON]) -> Records:
+def make_fits_ascii(configuration: Configuration) -> RecordsCodec:
     """``numcodecs.FITSAscii``: the text columns of a FITS table, as other types."""
-    stored = numpy_type(configuration.get("indtypes"), "FITSAscii")
-    return Records("FITSAscii", stored, numpy_type(configuration.get("outdtypes"), "FITSAscii"))
+    stored = numpy_type(configuration, "indtypes")
+    return RecordsCodec("FITSAscii", stored, numpy_type(configuration, "outdtypes"))
 
 
-def make_record_member(configuration: Mapping[str, JSON]) -> Records:
+def make_record_member(configuration: Configuration) -> RecordsCodec:
     """``numcodecs.record_member``."""
-    stored, member = numpy_type(configuration.get("dtype"), "record_member"), configuration.get("member")
+    stored, member = numpy_type(configuration, "dtype"), configuration.get("member")
     if not isinstance(member, str) or stored.names is None or member not in stored.names:
-        raise InvalidMetadata("", f"record_member: no field {member!r}")
-    return Records("record_member", stored, stored[member], member)
+        raise invalid(f"member: no field {member!r}")
+    return RecordsCodec("record_member", stored, stored[member], member)
 
 
 FITS_HEAP = {"B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8", "A": "S1", "L": "u1"}
@@ -160,15 +162,14 @@ class FitsTable:
     rows: int
     types: Mapping[str, str]
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         if spec.dtype.names != self.stored.names or spec.size != self.rows:
-            raise InvalidMetadata("", f"FITSVarBintable: {self.rows} rows of {self.stored.names}")
+            raise invalid(f"{self.rows} rows of {self.stored.names}")
         size = self.rows * self.stored.itemsize
 
         def decode(data: Bytes) -> NDArray[Any]:
             view = memoryview(data)
-            if len(view) < size:
-                raise CorruptChunk(f"FITSVarBintable: {len(view)} bytes where the rows take {size}")
+            at_least("FITSVarBintable", len(view), size)
             found, heap = np.frombuffer(view[:size], self.stored), view[size:]
             out = np.empty(self.rows, spec.dtype)
             for name in spec.dtype.names or ():
@@ -178,7 +179,7 @@ class FitsTable:
                     out[name] = found[name]
             return out.reshape(spec.shape)
 
-        return SerializerStep(None, MOST_UNKNOWN, decode, cannot_encode("FITSVarBintable"))
+        return SerializerStep(None, MOST_UNKNOWN, decode, decode_only("FITSVarBintable"))
 
     def _column(self, pairs: NDArray[Any], heap: memoryview, name: str) -> NDArray[Any]:
         code = self.types.get(name)
@@ -194,12 +195,12 @@ class FitsTable:
         return out
 
 
-def make_fits_table(configuration: Mapping[str, JSON]) -> FitsTable:
+def make_fits_table(configuration: Configuration) -> FitsTable:
     """``numcodecs.FITSVarBintable``."""
     types = configuration.get("types")
     if not isinstance(types, dict):
-        raise InvalidMetadata("", f"FITSVarBintable: types {types!r}")
-    return FitsTable(numpy_type(configuration.get("dt_in"), "FITSVarBintable"), integer(configuration, "nrow"), types)
+        raise invalid(f"types: {types!r} is not an object")
+    return FitsTable(numpy_type(configuration, "dt_in"), integer(configuration, "nrow"), types)
 
 
 LOCAL_HEADER = struct.Struct("<4sHHHHHIIIHH")
@@ -211,16 +212,14 @@ MOST_NAMES = 1 << 17
 class ZipMember:
     """A deflated member of a zip file, from its local header on."""
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
-            if len(data) < LOCAL_HEADER.size:
-                raise CorruptChunk("zip member: no local header")
+            at_least("deflate", len(data), LOCAL_HEADER.size)
             magic, *_, names, extra = LOCAL_HEADER.unpack_from(data)
             if magic != b"PK\x03\x04":
-                raise CorruptChunk("zip member: no local header")
+                raise CorruptChunk("deflate: no local header")
             found = inflate(memoryview(data)[LOCAL_HEADER.size + names + extra :], -15, spec.limit)
-            if spec.nbytes is not None and len(found) != spec.nbytes:
-                raise CorruptChunk(f"zip member: {len(found)} bytes decoded where there should be {spec.nbytes}")
+            fits("deflate", len(found), spec)
             return found
 
         return ByteStep(None, encoded_limit(spec.limit) + MOST_NAMES, decode, zip_member)
@@ -238,6 +237,6 @@ def zip_member(data: Bytes) -> bytes:
     return head + packed
 
 
-def make_deflate(configuration: Mapping[str, JSON]) -> ZipMember:
+def make_deflate(configuration: Configuration) -> ZipMember:
     """``numcodecs.deflate``."""
     return ZipMember()

@@ -6,22 +6,18 @@ import base64
 import binascii
 import bz2
 import lzma
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import imagecodecs
 import numpy as np
 
-from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, encoded_limit
-from byteatlas.codecs.core.options import integer
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.codecs.core.checks import Decoding, at_least, at_most, byte_step, exactly, fits
+from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, encoded_limit
+from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.streams.members import read_streams
+from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
-
-
-def _check(found: int, spec: ByteSpec, name: str) -> None:
-    if found > spec.limit or (spec.nbytes is not None and found != spec.nbytes):
-        raise CorruptChunk(f"{name}: {found} bytes decoded where there should be {spec.nbytes or spec.limit}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,57 +27,39 @@ class Streamed:
     name: str
     new: Callable[[], Any]
     pack: Callable[[Bytes], bytes]
-    errors: tuple[type[Exception], ...]
+    faults: tuple[type[Exception], ...]
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
-            found = self._all(bytes(data), spec.limit)
-            _check(len(found), spec, self.name)
-            return found
+            # What follows the last stream may be padding.
+            return read_streams(
+                self.name, self._one, self.faults, data, spec.limit, lambda rest: bool(rest.strip(b"\0"))
+            )
 
-        return ByteStep(None, encoded_limit(spec.limit), decode, self.pack)
+        return byte_step(self.name, spec, decode, self.pack)
 
-    def _all(self, data: bytes, limit: int) -> bytes:
-        """Every stream of the data, never more than a byte beyond the limit."""
-        out: list[bytes] = []
-        left = limit
-        while True:
-            unpacker = self.new()
-            try:
-                found = unpacker.decompress(data, left + 1)
-                while not unpacker.eof and not unpacker.needs_input and len(found) <= left:
-                    found += unpacker.decompress(b"", left + 1 - len(found))
-            except self.errors as error:
-                raise CorruptChunk(f"{self.name}: {error}") from error
-            if len(found) > left:
-                raise CorruptChunk(f"{self.name}: more than the {limit} bytes that the chunk has")
-            if not unpacker.eof:
-                raise CorruptChunk(f"{self.name}: the stream ends too early")
-            out.append(found)
-            left -= len(found)
-            data = unpacker.unused_data
-            if not data.strip(b"\0"):
-                return b"".join(out)
+    def _one(self, data: Bytes, most: int) -> tuple[bytes, bool, bytes]:
+        unpacker = self.new()
+        found: bytes = unpacker.decompress(bytes(data), most)
+        while not unpacker.eof and not unpacker.needs_input and len(found) < most:
+            found += unpacker.decompress(b"", most - len(found))
+        return found, unpacker.eof, unpacker.unused_data
 
 
-def make_bz2(configuration: Mapping[str, JSON]) -> Streamed:
+def make_bz2(configuration: Configuration) -> Streamed:
     """``numcodecs.bz2``."""
-    level = integer(configuration, "level", 1)
-    if not 1 <= level <= 9:
-        raise InvalidMetadata("", f"bz2 level {level}")
+    level = integer(configuration, "level", 1, least=1, most=9)
     return Streamed("bz2", bz2.BZ2Decompressor, lambda data: bz2.compress(data, level), (OSError, ValueError))
 
 
-def make_lzma(configuration: Mapping[str, JSON]) -> Streamed:
+def make_lzma(configuration: Configuration) -> Streamed:
     """``numcodecs.lzma``: format 1 (xz), 2 (alone) or 3 (raw). Filters say how to decode raw streams only."""
-    form = integer(configuration, "format", lzma.FORMAT_XZ)
-    if form not in (lzma.FORMAT_XZ, lzma.FORMAT_ALONE, lzma.FORMAT_RAW):
-        raise InvalidMetadata("", f"lzma format {form}")
+    form = integer(configuration, "format", lzma.FORMAT_XZ, least=lzma.FORMAT_XZ, most=lzma.FORMAT_RAW)
     check = integer(configuration, "check", -1)
     preset = None if configuration.get("preset") is None else integer(configuration, "preset")
     filters = _lzma_filters(configuration.get("filters"))
     if form == lzma.FORMAT_RAW and filters is None:
-        raise InvalidMetadata("", "lzma: raw streams need filters")
+        raise invalid("filters: raw streams need them")
     raw = filters if form == lzma.FORMAT_RAW else None
     memory = None if form == lzma.FORMAT_RAW else MOST_MEMORY
 
@@ -92,7 +70,7 @@ def make_lzma(configuration: Mapping[str, JSON]) -> Streamed:
         try:
             return lzma.compress(data, form, check, preset, filters)
         except (lzma.LZMAError, ValueError) as error:
-            raise InvalidMetadata("", f"lzma: {error}") from error
+            raise invalid(str(error)) from error
 
     return Streamed("lzma", new, pack, (lzma.LZMAError, EOFError, ValueError))
 
@@ -108,10 +86,10 @@ def _lzma_filters(value: JSON) -> list[dict[str, int]] | None:
     if not value:
         return None
     if not isinstance(value, list) or not all(isinstance(f, dict) and set(f) <= LZMA_FILTER_KEYS for f in value):
-        raise InvalidMetadata("", f"lzma filters {value!r}")
+        raise invalid(f"filters: {value!r}")
     found = [{key: integer(f, key) for key in f if f[key] is not None} for f in value]
     if any(f.get("dict_size", 0) > MOST_MEMORY for f in found) or len(found) > 4:
-        raise InvalidMetadata("", "lzma: filters beyond the bounds")
+        raise invalid("filters: more than four, or dictionaries beyond the bounds")
     return found
 
 
@@ -121,52 +99,46 @@ class Lz4:
 
     acceleration: int
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
-            if len(data) < 4:
-                raise CorruptChunk(f"lz4: {len(data)} bytes are no block")
+            import imagecodecs
+
+            at_least("lz4", len(data), 4)
             size = int.from_bytes(bytes(data[:4]), "little")
-            _check(size, spec, "lz4")
+            fits("lz4", size, spec)
             out = np.empty(size, np.uint8)
-            if not size:
-                return out
-            try:
-                found = imagecodecs.lz4_decode(memoryview(data)[4:], out=out)
-            except imagecodecs.Lz4Error as error:
-                raise CorruptChunk(f"lz4: {error}") from error
-            if len(found) != size:
-                raise CorruptChunk(f"lz4: {len(found)} bytes decoded where the header says {size}")
+            if size:
+                exactly("lz4", len(imagecodecs.lz4_decode(memoryview(data)[4:], out=out)), size)
             return out
 
         def encode(data: Bytes) -> Bytes:
+            import imagecodecs
+
             packed = imagecodecs.lz4_encode(data, level=max(1, self.acceleration))
             return len(data).to_bytes(4, "little") + bytes(packed)
 
-        return ByteStep(None, encoded_limit(spec.limit), decode, encode)
+        return byte_step("lz4", spec, decode, encode)
 
 
-def make_lz4(configuration: Mapping[str, JSON]) -> Lz4:
+def make_lz4(configuration: Configuration) -> Lz4:
     """``numcodecs.lz4``."""
     return Lz4(integer(configuration, "acceleration", 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Base64:
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
-            if len(data) > encoded_limit(spec.limit):
-                raise CorruptChunk("base64: more text than the chunk can have")
-            try:
+            at_most("base64", len(data), encoded_limit(spec.limit))
+            with Decoding("base64", binascii.Error):
                 found = base64.b64decode(bytes(data), validate=True)
-            except binascii.Error as error:
-                raise CorruptChunk(f"base64: {error}") from error
-            _check(len(found), spec, "base64")
+            fits("base64", len(found), spec)
             return found
 
         nbytes = None if spec.nbytes is None else -(-spec.nbytes // 3) * 4
         return ByteStep(nbytes, encoded_limit(spec.limit), decode, lambda data: base64.b64encode(bytes(data)))
 
 
-def make_base64(configuration: Mapping[str, JSON]) -> Base64:
+def make_base64(configuration: Configuration) -> Base64:
     """``numcodecs.base64``."""
     return Base64()

@@ -12,14 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, encoded_limit
-from byteatlas.codecs.tiff.images import jpeg_size
-from byteatlas.codecs.tiff.samples import FAULTS, Configuration, decode_only
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, Decoding, at_least, at_most, byte_step
+from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
+from byteatlas.codecs.core.options import Configuration, choice, integer
+from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.tiff.jpeg_header import jpeg_size
+from byteatlas.errors import CorruptChunk
+from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
 
 Output: TypeAlias = Literal["rgb", "levels", "samples"]
@@ -68,11 +70,13 @@ def decode_rgba(file: bytes, height: int, width: int) -> NDArray[np.uint8]:
     """
     out: NDArray[np.uint8] = np.empty((2, height, width, 4), np.uint8)
     said = ""
+    import imagecodecs
+
     try:
         imagecodecs.tiff_decode(file, index=[0, 1], asrgb=True, out=out)
     except imagecodecs.TiffError as error:
         said = str(error)
-    except FAULTS as error:
+    except IMAGECODECS_FAULTS as error:
         raise CorruptChunk(f"{NAME}: {error}") from error
     if said:
         raise CorruptChunk(f"{NAME}: {said}")
@@ -99,29 +103,27 @@ class LibTiff:
     def _one(self, tag: int, default: int) -> int:
         return int(self.tags[tag][1][0]) if tag in self.tags else default
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         if spec.dtype is None or spec.nbytes is None:
-            raise InvalidMetadata("", f"{NAME}: what it decodes to must be the chunk itself")
+            raise invalid("what it decodes to must be the chunk itself")
         height, width = self._one(HEIGHT, 0), self._one(WIDTH, 0)
         samples = {"rgb": 3, "levels": 1, "samples": self._one(SAMPLES, 1)}[self.output]
         dtype, nbytes = spec.dtype.newbyteorder("="), spec.nbytes
         item = self._one(BITS, 1) // 8 if self.output == "samples" else 1
         if height * width * samples * dtype.itemsize != nbytes or dtype.itemsize != item:
-            why = f"{NAME}: {height} x {width} pixels of {samples} samples in a chunk of {nbytes} bytes of {dtype}"
-            raise InvalidMetadata("", why)
+            why = f"{height} x {width} pixels of {samples} samples in a chunk of {nbytes} bytes of {dtype}"
+            raise invalid(why)
         take = self._taker(height, width)
 
         def decode(data: Bytes) -> Bytes:
-            if not len(data):
-                raise CorruptChunk(f"{NAME}: no bytes")
-            if len(data) > MOST_BYTES:
-                raise CorruptChunk(f"{NAME}: {len(data)} bytes")
+            at_least(NAME, len(data), 1)
+            at_most(NAME, len(data), MOST_BYTES)
             found = take(memoryview(data))
             if found.nbytes != nbytes or found.itemsize != dtype.itemsize:
                 raise CorruptChunk(f"{NAME}: {found.shape} samples of {found.dtype} decoded, not {nbytes} bytes")
             return np.ascontiguousarray(found).reshape(-1).view(np.uint8)
 
-        return ByteStep(None, encoded_limit(spec.limit), decode, decode_only(NAME))
+        return byte_step(NAME, spec, decode)
 
     def _taker(self, height: int, width: int) -> Callable[[memoryview], NDArray[Any]]:
         """What makes the chunk's array of its bytes."""
@@ -148,37 +150,32 @@ def _stream(data: memoryview, height: int, width: int) -> NDArray[Any]:
     """A JPEG stream in YCbCr as RGB. Raises `CorruptChunk`, also when it has another size."""
     if jpeg_size(data) != (height, width, 3):
         raise CorruptChunk(f"{NAME}: a JPEG stream of {jpeg_size(data)}, not {(height, width, 3)}")
-    try:
-        found: NDArray[Any] = imagecodecs.jpeg_decode(bytes(data), outcolorspace="RGB")
-    except FAULTS as error:
-        raise CorruptChunk(f"{NAME}: {error}") from error
+    with Decoding(NAME):
+        found: NDArray[Any] = functions("jpeg")[0](bytes(data), outcolorspace="RGB")
     return found
 
 
 def _samples(file: bytes) -> NDArray[Any]:
-    try:
-        found: NDArray[Any] = np.asarray(imagecodecs.tiff_decode(file))
-    except FAULTS as error:
-        raise CorruptChunk(f"{NAME}: {error}") from error
+    with Decoding(NAME):
+        found: NDArray[Any] = np.asarray(functions("tiff")[0](file))
     return found
 
 
 def make(configuration: Configuration) -> LibTiff:
     """``byteatlas.tiff_libtiff``: ``tags`` (rows of number, type, values), ``order`` and ``output``."""
-    rows, order, output = configuration.get("tags"), configuration.get("order", "<"), configuration.get("output", "rgb")
+    rows, order = configuration.get("tags"), choice(configuration, "order", ("<", ">"), "<")
+    output = choice(configuration, "output", get_args(Output), "rgb")
     if not isinstance(rows, list) or not 0 < len(rows) <= MOST_TAGS:
-        raise InvalidMetadata("", f"{NAME}: tags {str(rows)[:60]}")
+        raise invalid(f"tags: {str(rows)[:60]}")
     tags = dict(_tag(row) for row in rows)
     for tag in (WIDTH, HEIGHT, BITS, SAMPLES):
         if tag in tags and not 0 < tags[tag][1][0] < 1 << 31:
-            raise InvalidMetadata("", f"{NAME}: tag {tag} is {tags[tag][1][0]}")
-    if order not in ("<", ">") or output not in get_args(Output):
-        raise InvalidMetadata("", f"{NAME}: order {order!r}, output {output!r}")
+            raise invalid(f"tags: tag {tag} is {tags[tag][1][0]}")
     if output == "levels" and (tags[BITS][1][0] if BITS in tags else 1) not in (1, 2, 4, 8):
-        raise InvalidMetadata("", f"{NAME}: levels of {tags[BITS][1][0]} bits")
-    stream = configuration.get("stream")
-    if stream is not None and (type(stream) is not int or not 0 <= stream < MOST_BYTES):
-        raise InvalidMetadata("", f"{NAME}: a stream at byte {stream!r}")
+        raise invalid(f"output: levels of {tags[BITS][1][0]} bits")
+    stream = None
+    if configuration.get("stream") is not None:
+        stream = integer(configuration, "stream", least=0, most=MOST_BYTES - 1)
     return LibTiff(tags, order, output, stream)
 
 
@@ -190,4 +187,4 @@ def _tag(row: JSON) -> tuple[int, tuple[int, Sequence[int]]]:
             sized = len(values) <= MOST_VALUES and (kind != RATIONAL or len(values) % 2 == 0)
             if sized and all(type(v) is int and 0 <= v < most - room for v in values):
                 return tag, (kind, [int(v) for v in values if isinstance(v, int)])
-    raise InvalidMetadata("", f"{NAME}: {str(row)[:60]} is no tag")
+    raise invalid(f"tags: {str(row)[:60]} is no tag")

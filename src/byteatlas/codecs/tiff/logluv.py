@@ -12,14 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-import imagecodecs
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, encoded_limit
+from byteatlas.codecs.core.checks import at_least, byte_step
+from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
+from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.streams.compression import functions
 from byteatlas.codecs.tiff.libtiff import wrap
-from byteatlas.codecs.tiff.samples import Configuration, decode_only
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.errors import CorruptChunk
+from byteatlas.meta.place import invalid
 
 NAME = "tiff_logluv"
 UV_SCALE = 410.0
@@ -67,9 +69,7 @@ def chroma24() -> NDArray[np.int16]:
     words = (0x1FF << 14 | np.arange(CODES)).astype(">u4").view(np.uint8).reshape(-1, 4)[:, 1:]
     tags = {256: (4, [128]), 257: (4, [128]), 258: (3, [32] * 3), 259: (3, [34677]), 262: (3, [32845]), 277: (3, [3]),
             278: (4, [128]), 339: (3, [3] * 3)}  # fmt: skip
-    x, y, z = (
-        np.asarray(imagecodecs.tiff_decode(wrap(tags, words.tobytes(), "<"))).reshape(-1, 3)[:CELLS].T.astype(float)
-    )
+    x, y, z = np.asarray(functions("tiff")[0](wrap(tags, words.tobytes(), "<"))).reshape(-1, 3)[:CELLS].T.astype(float)
     under = x + 15 * y + 3 * z
     row = np.rint((9 * y / under - LOWEST) / CELL - 0.5).astype(int)
     column = np.arange(CELLS) - np.searchsorted(row, row)
@@ -83,8 +83,7 @@ def chroma24() -> NDArray[np.int16]:
 
 def decode24(data: memoryview, rows: int, width: int) -> NDArray[np.int16]:
     """Pixels of shape ``(rows, width, 3)``. Raises `CorruptChunk` when there are too few bytes."""
-    if len(data) < 3 * rows * width:
-        raise CorruptChunk(f"{NAME}: {len(data)} bytes for {rows} rows of {width} pixels")
+    at_least(NAME, len(data), 3 * rows * width)
     high, middle, low = np.frombuffer(data, np.uint8, 3 * rows * width).reshape(rows, width, 3).astype(np.int32).T
     words = (high << 16 | middle << 8 | low).T
     out = np.empty((rows, width, 3), np.int16)
@@ -109,9 +108,9 @@ class LogLuv:
     width: int
     bits: int = 32
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         if spec.nbytes is None or spec.nbytes % (PIXEL * self.width):
-            raise InvalidMetadata("", f"{NAME}: {spec.nbytes} bytes are no whole rows of {self.width} pixels")
+            raise invalid(f"{spec.nbytes} bytes are no whole rows of {self.width} pixels")
         rows = spec.nbytes // (PIXEL * self.width)
 
         pixels = decode32 if self.bits == 32 else decode24
@@ -119,12 +118,12 @@ class LogLuv:
         def decode(data: Bytes) -> Bytes:
             return pixels(memoryview(data).cast("B"), rows, self.width).reshape(-1).view(np.uint8)
 
-        return ByteStep(None, encoded_limit(spec.limit), decode, decode_only(NAME))
+        return byte_step(NAME, spec, decode)
 
 
 def make(configuration: Configuration) -> LogLuv:
     """``byteatlas.tiff_logluv``: ``width``, the pixels of a row, and ``bits`` of a stored pixel (24 or 32)."""
-    width, bits = configuration.get("width"), configuration.get("bits", 32)
-    if type(width) is not int or not 0 < width < 1 << 31 or type(bits) is not int or bits not in (24, 32):
-        raise InvalidMetadata("", f"{NAME}: rows of {width!r} pixels of {bits!r} bits")
+    width, bits = integer(configuration, "width", least=1, most=(1 << 31) - 1), integer(configuration, "bits", 32)
+    if bits not in (24, 32):
+        raise invalid(f"bits: {bits} is neither 24 nor 32")
     return LogLuv(width, bits)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import imagecodecs
-import numcodecs.blosc
 import numpy as np
 
-from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
-from byteatlas.codecs.core.options import integer, text
-from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
-from byteatlas.types import JSON
+from byteatlas.codecs.core.checks import at_least, at_most, exactly
+from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
+from byteatlas.codecs.core.options import Configuration, choice, integer
+from byteatlas.errors import CorruptChunk, Unsupported
 
 COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2, "auto": -1, "NONE": 0, "BYTE": 1, "BIT": 2}
@@ -30,14 +28,14 @@ class Blosc:
     blocksize: int
     typesize: int | None
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         limit, nbytes = spec.limit, spec.nbytes
         typesize = self.typesize or spec.itemsize
 
         def decode(data: Bytes) -> Bytes:
             size = _size(data, limit)
-            if nbytes is not None and size != nbytes:
-                raise CorruptChunk(f"blosc: {size} bytes where there should be {nbytes}")
+            if nbytes is not None:
+                exactly("blosc", size, nbytes)
             out = np.empty(size, np.uint8)
             _decode(data, out, size)
             return out
@@ -49,6 +47,9 @@ class Blosc:
         return ByteStep(None, encoded_limit(limit), decode, encode, into)
 
     def _encode(self, data: Bytes, typesize: int) -> Bytes:
+        import imagecodecs
+        import numcodecs.blosc
+
         if self.cname not in (*numcodecs.blosc.list_compressors(), "snappy"):
             raise Unsupported("codec", f"blosc cannot compress with {self.cname!r} here")
         if not 0 < typesize < 256:
@@ -66,21 +67,16 @@ class Blosc:
 
 def _size(data: Bytes, limit: int) -> int:
     """The decoded size that the header claims, checked against the limit and the bytes at hand."""
-    if len(data) < HEADER.size:
-        raise CorruptChunk(f"blosc: {len(data)} bytes are no buffer")
+    at_least("blosc", len(data), HEADER.size)
     _, _, _, _, nbytes, _, cbytes = HEADER.unpack_from(data)
-    if nbytes > limit:
-        raise CorruptChunk(f"blosc: {nbytes} bytes where the chunk has at most {limit}")
-    if cbytes > len(data):
-        raise CorruptChunk(f"blosc: the buffer has {cbytes} bytes, {len(data)} are there")
+    at_most("blosc", nbytes, limit)
+    at_least("blosc", len(data), cbytes)
     return int(nbytes)
 
 
 def _bound(nbytes: int) -> Callable[[Bytes, Writable], None]:
     def into(data: Bytes, out: Writable) -> None:
-        size = _size(data, nbytes)
-        if size != nbytes:
-            raise CorruptChunk(f"blosc: {size} bytes where there should be {nbytes}")
+        exactly("blosc", _size(data, nbytes), nbytes)
         _decode(data, out, nbytes)
 
     return into
@@ -89,30 +85,24 @@ def _bound(nbytes: int) -> Callable[[Bytes, Writable], None]:
 def _decode(data: Bytes, out: Writable, nbytes: int) -> None:
     if not nbytes:
         return
+    import imagecodecs
+
     try:
         found = imagecodecs.blosc_decode(data, out=out, numthreads=1)
     except (imagecodecs.BloscError, ValueError) as error:
         raise CorruptChunk(f"blosc: {error}") from error
-    if len(found) != nbytes:
-        raise CorruptChunk(f"blosc: {len(found)} bytes decoded where there should be {nbytes}")
+    exactly("blosc", len(found), nbytes)
 
 
-def make(configuration: Mapping[str, JSON]) -> Blosc:
+def make(configuration: Configuration) -> Blosc:
     """``blosc`` (shuffle by name, typesize) and ``numcodecs.blosc`` (shuffle by number, -1 automatic)."""
-    cname = text(configuration, "cname", "lz4")
-    if cname not in COMPRESSORS:
-        raise InvalidMetadata("", f"blosc: compressor {cname!r}")
-    shuffle = configuration.get("shuffle", 1)
-    if isinstance(shuffle, str):
-        if shuffle not in SHUFFLES:
-            raise InvalidMetadata("", f"blosc: shuffle {shuffle!r}")
-        shuffle = SHUFFLES[shuffle]
-    if shuffle not in (-1, 0, 1, 2):
-        raise InvalidMetadata("", f"blosc: shuffle {shuffle!r}")
-    clevel, blocksize = integer(configuration, "clevel", 5), integer(configuration, "blocksize", 0)
-    if not 0 <= clevel <= 9 or blocksize < 0:
-        raise InvalidMetadata("", f"blosc: clevel {clevel}, blocksize {blocksize}")
-    typesize = None if configuration.get("typesize") is None else integer(configuration, "typesize")
-    if typesize is not None and typesize < 1:
-        raise InvalidMetadata("", f"blosc: typesize {typesize}")
-    return Blosc(cname, clevel, int(shuffle), blocksize, typesize)
+    cname = choice(configuration, "cname", COMPRESSORS, "lz4")
+    shuffle = SHUFFLES.get(str(configuration.get("shuffle")))
+    if shuffle is None:
+        shuffle = integer(configuration, "shuffle", 1, least=-1, most=2)
+    clevel, blocksize = (
+        integer(configuration, "clevel", 5, least=0, most=9),
+        integer(configuration, "blocksize", 0, least=0),
+    )
+    typesize = None if configuration.get("typesize") is None else integer(configuration, "typesize", least=1)
+    return Blosc(cname, clevel, shuffle, blocksize, typesize)

@@ -1,4 +1,4 @@
-"""``scale_offset`` and ``cast_value`` (Zarr extensions registry): linear packing, and conversion with rules."""
+"""``cast_value`` (Zarr extensions registry): conversion to another numeric type, with rules."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Context
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ChainContext
+from byteatlas.codecs.core.options import Configuration, choice, only
+from byteatlas.errors import CorruptChunk
 from byteatlas.meta import dtypes, fill
 from byteatlas.meta.model import DataType
+from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
 
 ROUNDINGS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
@@ -22,119 +24,6 @@ ROUNDINGS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "towards-negative": np.floor,
     "nearest-away": lambda x: np.trunc(x + np.copysign(0.5, x)),
 }
-
-
-def _numeric(data_type: DataType, what: str) -> None:
-    dtype = data_type.numpy
-    if dtype.kind not in "iuf" and dtype.name not in dtypes.NARROW:
-        raise InvalidMetadata("", f"{what} for data type {data_type.name}")
-
-
-def is_integer(dtype: np.dtype[Any]) -> bool:
-    """Whether a type holds integers."""
-    return "int" in dtype.name
-
-
-def bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Least and greatest value of an integer type."""
-    bits = dtypes.BITS.get(dtype.name, 8 * dtype.itemsize)
-    if dtype.name.startswith("u"):
-        return 0, (1 << bits) - 1
-    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-
-
-# ------------------------------------------------------------------------------------------------------ scale_offset
-
-
-@dataclass(frozen=True, slots=True)
-class ScaleOffset:
-    """stored = (value - offset) * scale, in the arithmetic of the array's type."""
-
-    scale: JSON
-    offset: JSON
-
-    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
-        _numeric(spec.data_type, "scale_offset")
-        dtype = spec.dtype
-        scale = 1 if self.scale is None else self._scalar(self.scale, spec.data_type)
-        offset = 0 if self.offset is None else self._scalar(self.offset, spec.data_type)
-        if scale == 0:
-            raise InvalidMetadata("", "scale_offset: scale 0")
-        if is_integer(dtype):
-            decode, encode = _integer_linear(dtype, int(scale), int(offset))
-        else:
-            one, zero = np.asarray(scale).astype(dtype), np.asarray(offset).astype(dtype)
-
-            def decode(array: NDArray[Any]) -> NDArray[Any]:
-                return _finite(array, (array / one + zero).astype(dtype, copy=False))
-
-            def encode(array: NDArray[Any]) -> NDArray[Any]:
-                return _finite(array, ((array - zero) * one).astype(dtype, copy=False))
-
-        filled = None if spec.fill is None else encode(np.array([spec.fill], dtype))[0]
-        return ArrayStep(replace(spec, fill=filled), decode, encode)
-
-    @staticmethod
-    def _scalar(value: JSON, data_type: DataType) -> Any:
-        return fill.from_v3(value, data_type, "scale_offset")
-
-
-def _finite(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
-    """Results of finite numbers must be finite: the type cannot represent them otherwise."""
-    lost = ~np.isfinite(after.astype(np.float64)) & np.isfinite(before.astype(np.float64))
-    if lost.any():
-        raise CorruptChunk("scale_offset: a value is outside of the data type's range")
-    return after
-
-
-Pair = tuple[Callable[[NDArray[Any]], NDArray[Any]], Callable[[NDArray[Any]], NDArray[Any]]]
-
-
-def _integer_linear(dtype: np.dtype[Any], scale: int, offset: int) -> Pair:
-    low, high = bounds(dtype)
-
-    def checked(values: NDArray[Any]) -> NDArray[Any]:
-        if values.size and not (low <= min(values.flat) and max(values.flat) <= high):
-            raise CorruptChunk("scale_offset: a value is outside of the data type's range")
-        return values
-
-    def narrow(values: NDArray[Any]) -> NDArray[Any]:
-        return np.array(values.tolist(), np.int64 if low < 0 else np.uint64).reshape(values.shape).astype(dtype)
-
-    def decode(array: NDArray[Any]) -> NDArray[Any]:
-        wide = _objects(array)
-        if scale != 1:
-            if any(int(x) % scale for x in wide.flat):
-                raise CorruptChunk("scale_offset: a stored integer is no multiple of the scale")
-            wide = wide // scale
-        return narrow(checked(wide + offset))
-
-    def encode(array: NDArray[Any]) -> NDArray[Any]:
-        return narrow(checked(checked(_objects(array) - offset) * scale))
-
-    return decode, encode
-
-
-def _objects(array: NDArray[Any]) -> NDArray[Any]:
-    """Python integers: exact beyond 64 bits."""
-    wide = np.empty(array.shape, object)
-    wide.reshape(-1)[:] = [int(x) for x in array.reshape(-1).tolist()]
-    return wide
-
-
-def make_scale_offset(configuration: Mapping[str, JSON]) -> ScaleOffset:
-    """``scale_offset``."""
-    _known(configuration, ("scale", "offset"), "scale_offset")
-    return ScaleOffset(configuration.get("scale"), configuration.get("offset"))
-
-
-def _known(configuration: Mapping[str, JSON], keys: tuple[str, ...], what: str) -> None:
-    extra = sorted(set(configuration) - set(keys))
-    if extra:
-        raise InvalidMetadata("", f"{what}: unknown members {extra}")
-
-
-# ------------------------------------------------------------------------------------------------------ cast_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +36,15 @@ class CastValue:
     encode_map: tuple[tuple[JSON, JSON], ...]
     decode_map: tuple[tuple[JSON, JSON], ...]
 
-    def bind_array(self, spec: ArraySpec, context: Context) -> ArrayStep:
-        target = dtypes.from_v3(self.data_type, "cast_value")
-        _numeric(spec.data_type, "cast_value")
-        _numeric(target, "cast_value")
-        if self.out_of_range == "wrap" and not is_integer(target.numpy):
-            raise InvalidMetadata("", f"cast_value: wrap to {target.name}")
+    def bind_array(self, spec: ArraySpec, context: ChainContext) -> ArrayStep:
+        with InMember("data_type"):
+            target = dtypes.from_v3(self.data_type)
+        if not dtypes.is_number(spec.data_type):
+            raise invalid(f"not for data type {spec.data_type.name}")
+        if not dtypes.is_number(target):
+            raise invalid(f"not for data type {target.name}")
+        if self.out_of_range == "wrap" and not dtypes.is_integer(target.numpy):
+            raise invalid(f"out_of_range: wrap to {target.name}")
         encode = self._function(spec.data_type, target, self.encode_map)
         decode = self._function(target, spec.data_type, self.decode_map)
         filled = None
@@ -160,14 +52,15 @@ class CastValue:
             try:
                 filled = encode(np.array([spec.fill], spec.dtype))[0]
             except CorruptChunk as error:
-                raise InvalidMetadata("", f"cast_value: the fill value cannot be cast: {error.why}") from error
+                raise invalid(f"the fill value cannot be cast: {error.why}") from error
         return ArrayStep(replace(spec, data_type=target, fill=filled), decode, encode)
 
     def _function(
         self, source: DataType, target: DataType, pairs: tuple[tuple[JSON, JSON], ...]
     ) -> Callable[[NDArray[Any]], NDArray[Any]]:
-        mapped = [(fill.from_v3(a, source, "scalar_map"), fill.from_v3(b, target, "scalar_map")) for a, b in pairs]
-        wrap = self.out_of_range if is_integer(target.numpy) or self.out_of_range != "wrap" else None
+        with InMember("scalar_map"):
+            mapped = [(fill.from_v3(a, source), fill.from_v3(b, target)) for a, b in pairs]
+        wrap = self.out_of_range if dtypes.is_integer(target.numpy) or self.out_of_range != "wrap" else None
 
         def convert(array: NDArray[Any]) -> NDArray[Any]:
             special = np.zeros(array.shape, bool)
@@ -200,15 +93,15 @@ def convert_values(array: NDArray[Any], target: np.dtype[Any], rounding: str, ou
         return array.copy()
     return (
         _to_integer(array, target, rounding, out_of_range)
-        if is_integer(target)
+        if dtypes.is_integer(target)
         else _to_float(array, target, rounding, out_of_range)
     )
 
 
 def _to_integer(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
-    low, high = bounds(target)
+    low, high = dtypes.bounds(target)
     bits = dtypes.BITS.get(target.name, 8 * target.itemsize)
-    if not is_integer(array.dtype):
+    if not dtypes.is_integer(array.dtype):
         wide = array.astype(np.float64)
         if not np.isfinite(wide).all() and not (out_of_range == "clamp" and not np.isnan(wide).any()):
             raise CorruptChunk("cast_value: NaN or infinity has no integer")
@@ -218,7 +111,7 @@ def _to_integer(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_o
             return rounded.astype(np.int64 if low < 0 else np.uint64).astype(target)
         values = [low if x == -np.inf else high if x == np.inf else int(x) for x in rounded.reshape(-1).tolist()]
     else:
-        least, most = bounds(array.dtype)
+        least, most = dtypes.bounds(array.dtype)
         if low <= least and most <= high:
             return array.astype(np.uint64 if least >= 0 else np.int64).astype(target)
         values = [int(x) for x in array.reshape(-1).tolist()]
@@ -236,9 +129,9 @@ def _to_integer(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_o
 def _to_float(array: NDArray[Any], target: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         found = array.astype(target)
-    exact = array.astype(object) if is_integer(array.dtype) else array.astype(np.float64)
+    exact = array.astype(object) if dtypes.is_integer(array.dtype) else array.astype(np.float64)
     back = found.astype(np.float64)
-    finite = np.ones(array.shape, bool) if is_integer(array.dtype) else np.isfinite(exact.astype(np.float64))
+    finite = np.ones(array.shape, bool) if dtypes.is_integer(array.dtype) else np.isfinite(exact.astype(np.float64))
     if (np.isnan(back) & finite).any() or (~finite & ~_alike(back, exact)).any():
         raise CorruptChunk(f"cast_value: {target} cannot hold a value")
     if out_of_range is None and (np.isinf(back) & finite).any():
@@ -276,17 +169,16 @@ def _rounded(found: NDArray[Any], exact: NDArray[Any], target: np.dtype[Any], ro
     return out
 
 
-def make_cast_value(configuration: Mapping[str, JSON]) -> CastValue:
+def make(configuration: Configuration) -> CastValue:
     """``cast_value``."""
-    _known(configuration, ("data_type", "rounding", "out_of_range", "scalar_map"), "cast_value")
-    rounding = configuration.get("rounding", "nearest-even")
-    out_of_range = configuration.get("out_of_range")
-    if rounding not in ROUNDINGS or out_of_range not in (None, "clamp", "wrap"):
-        raise InvalidMetadata("", f"cast_value: rounding {rounding!r}, out_of_range {out_of_range!r}")
+    only(configuration, "data_type", "rounding", "out_of_range", "scalar_map")
+    rounding = choice(configuration, "rounding", ROUNDINGS, "nearest-even")
+    out_of_range = choice(configuration, "out_of_range", (None, "clamp", "wrap"))
     maps = configuration.get("scalar_map") or {}
     if not isinstance(maps, dict):
-        raise InvalidMetadata("", f"cast_value: scalar_map {maps!r}")
-    _known(maps, ("encode", "decode"), "cast_value: scalar_map")
+        raise invalid(f"scalar_map: {maps!r} is not an object")
+    with InMember("scalar_map"):
+        only(maps, "encode", "decode")
     return CastValue(
         configuration.get("data_type"), rounding, out_of_range, _pairs(maps.get("encode")), _pairs(maps.get("decode"))
     )
@@ -296,6 +188,6 @@ def _pairs(value: JSON) -> tuple[tuple[JSON, JSON], ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(p, list) and len(p) == 2 for p in value):
-        raise InvalidMetadata("", f"cast_value: scalar_map {value!r}")
+        raise invalid(f"scalar_map: {value!r} is not a list of pairs")
     # Some writers put a sign in front of infinity.
     return tuple(("Infinity" if a == "+Infinity" else a, "Infinity" if b == "+Infinity" else b) for a, b in value)

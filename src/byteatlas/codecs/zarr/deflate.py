@@ -10,13 +10,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-import imagecodecs
-
-from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
-from byteatlas.codecs.core.options import integer
-from byteatlas.errors import CorruptChunk, InvalidMetadata
-from byteatlas.types import JSON
+from byteatlas.codecs.core.checks import exactly, fits
+from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
+from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.streams.members import inflate
+from byteatlas.errors import CorruptChunk
 
 TINY_IN, TINY_OUT = 4096, 4096
 """Below these sizes the standard library is faster than setting up libdeflate. Deflate expands at most 1032-fold."""
@@ -30,13 +30,12 @@ class Deflate:
     wrapping: str
     level: int
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         wbits, limit, nbytes = WBITS[self.wrapping], spec.limit, spec.nbytes
 
         def decode(data: Bytes) -> Bytes:
             found = inflate(data, wbits, limit)
-            if nbytes is not None and len(found) != nbytes:
-                raise CorruptChunk(f"deflate: {len(found)} bytes decoded where there should be {nbytes}")
+            fits("deflate", len(found), spec)
             return found
 
         def encode(data: Bytes) -> Bytes:
@@ -62,7 +61,7 @@ class Deflate:
 
     def _into(self, nbytes: int) -> Callable[[Bytes, Writable], None]:
         wbits = WBITS[self.wrapping]
-        fast = {"zlib": _fast_zlib, "gzip": _fast_gzip, "raw": _fast_raw}[self.wrapping]
+        fast = FAST[self.wrapping]
         tiny = nbytes <= TINY_OUT
         decompress, error = zlib.decompress, zlib.error
 
@@ -78,23 +77,17 @@ class Deflate:
             elif fast(data, out, nbytes):
                 return
             found = inflate(data, wbits, nbytes)
-            if len(found) != nbytes:
-                raise CorruptChunk(f"deflate: {len(found)} bytes decoded where there should be {nbytes}")
+            exactly("deflate", len(found), nbytes)
             out[:] = memoryview(found)
 
         return into
 
 
-def _fast_zlib(data: Bytes, out: Writable, nbytes: int) -> bool:
-    try:
-        return len(imagecodecs.deflate_decode(data, out=out)) == nbytes
-    except imagecodecs.DeflateError:
-        return False
+def _fast_deflate(data: Bytes, out: Writable, nbytes: int, raw: bool = False) -> bool:
+    import imagecodecs
 
-
-def _fast_raw(data: Bytes, out: Writable, nbytes: int) -> bool:
     try:
-        return len(imagecodecs.deflate_decode(data, out=out, raw=True)) == nbytes
+        return len(imagecodecs.deflate_decode(data, out=out, raw=raw)) == nbytes
     except imagecodecs.DeflateError:
         return False
 
@@ -103,48 +96,31 @@ def _fast_gzip(data: Bytes, out: Writable, nbytes: int) -> bool:
     # The last four bytes are the size of the last member: with one member that is the whole.
     if bytes(data[-4:]) != (nbytes & 0xFFFFFFFF).to_bytes(4, "little"):
         return False
+    import imagecodecs
+
     try:
         return len(imagecodecs.gzip_decode(data, out=out)) == nbytes
     except imagecodecs.GzipError:
         return False
 
 
-def inflate(data: Bytes, wbits: int, limit: int) -> bytes:
-    """All members of a stream, at most ``limit`` bytes. Raises `CorruptChunk`."""
-    out: list[bytes] = []
-    left = limit
-    view = memoryview(data)
-    while True:
-        unpacker = zlib.decompressobj(wbits)
-        try:
-            found = unpacker.decompress(view, left + 1)
-        except zlib.error as error:
-            raise CorruptChunk(f"deflate: {error}") from error
-        if len(found) > left:
-            raise CorruptChunk(f"deflate: more than the {limit} bytes that the chunk has")
-        if not unpacker.eof:
-            raise CorruptChunk("deflate: the stream ends too early")
-        out.append(found)
-        left -= len(found)
-        rest = unpacker.unused_data
-        # Several members are gzip's (RFC 1952 2.2); what follows a zlib stream is padding.
-        if wbits != 31 or not rest or not rest.startswith(b"\x1f\x8b"):
-            return out[0] if len(out) == 1 else b"".join(out)
-        view = memoryview(rest)
+FAST: Mapping[str, Callable[[Bytes, Writable, int], bool]] = {
+    "zlib": _fast_deflate,
+    "gzip": _fast_gzip,
+    "raw": partial(_fast_deflate, raw=True),
+}
+"""libdeflate's decoders, which say whether they could."""
 
 
-def make_zlib(configuration: Mapping[str, JSON]) -> Deflate:
+def make_zlib(configuration: Configuration) -> Deflate:
     """``numcodecs.zlib``; kerchunk's codec of the same name has no level."""
     return Deflate("zlib", _level(configuration, 1))
 
 
-def make_gzip(configuration: Mapping[str, JSON]) -> Deflate:
+def make_gzip(configuration: Configuration) -> Deflate:
     """``gzip`` and ``numcodecs.gzip``."""
     return Deflate("gzip", _level(configuration, 1))
 
 
-def _level(configuration: Mapping[str, JSON], default: int) -> int:
-    level = integer(configuration, "level", default)
-    if not -1 <= level <= 9:
-        raise InvalidMetadata("", f"deflate level {level}")
-    return level
+def _level(configuration: Configuration, default: int) -> int:
+    return integer(configuration, "level", default, least=-1, most=9)

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.codecs.core.checks import at_least, fits
 from byteatlas.codecs.core.contract import (
     MOST_CHUNK,
     ArraySpec,
     Bytes,
     ByteSpec,
     ByteStep,
-    Context,
+    ChainContext,
     SerializerStep,
     encoded_limit,
 )
-from byteatlas.codecs.core.options import integer
+from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.zarr.sharding import fill_with
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.errors import CorruptChunk
 from byteatlas.meta import fill
 from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
-from byteatlas.types import JSON, Shape
+from byteatlas.meta.place import invalid
+from byteatlas.types import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Conditional:
     codecs: tuple[CodecSpec, ...]
     header: int
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         # Which codecs a chunk went through is known when it is read: sizes in between are bounded, not known.
         loose = replace(spec, nbytes=None) if len(self.codecs) > 1 else spec
         steps = []
@@ -49,8 +50,7 @@ class Conditional:
         mask_limit = 1 << len(steps)
 
         def decode(data: Bytes) -> Bytes:
-            if len(data) < self.header:
-                raise CorruptChunk(f"conditional: {len(data)} bytes have no header")
+            at_least("conditional", len(data), self.header)
             view = memoryview(data)
             mask = int.from_bytes(view[: self.header], "little")
             if mask >= mask_limit:
@@ -60,8 +60,7 @@ class Conditional:
                 step = steps[number]
                 if mask >> number & 1 and step is not None:
                     found = step.decode(found)
-            if spec.nbytes is not None and len(found) != spec.nbytes:
-                raise CorruptChunk(f"conditional: {len(found)} bytes decoded where there should be {spec.nbytes}")
+            fits("conditional", len(found), spec)
             return found
 
         def encode(data: Bytes) -> Bytes:
@@ -77,12 +76,12 @@ class Conditional:
         return ByteStep(None, self.header + encoded_limit(loose.limit), decode, encode)
 
 
-def make_conditional(configuration: Mapping[str, JSON]) -> Conditional:
+def make_conditional(configuration: Configuration) -> Conditional:
     """``conditional``."""
-    codecs = codecs_of(configuration.get("codecs"), "conditional")
+    codecs = codecs_of(configuration.get("codecs"), "codecs")
     bits = integer(configuration, "header_bits", -(-len(codecs) // 8) * 8)
     if bits % 8 or not len(codecs) <= bits <= 1024:
-        raise InvalidMetadata("", f"conditional: header_bits {bits} for {len(codecs)} codecs")
+        raise invalid(f"header_bits: {bits} for {len(codecs)} codecs")
     return Conditional(codecs, bits // 8)
 
 
@@ -92,18 +91,17 @@ class N5Default:
 
     codecs: tuple[CodecSpec, ...]
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         ndim = len(spec.shape)
         whole = context.pipeline(Encoding(self.codecs), spec)
         head = struct.Struct(f">HH{ndim}I")
         missing = spec.fill if spec.fill is not None else fill.default(spec.data_type)
 
         def decode(data: Bytes) -> NDArray[Any]:
-            if len(data) < head.size:
-                raise CorruptChunk(f"n5: {len(data)} bytes have no header")
+            at_least("n5_default", len(data), head.size)
             mode, dims, *reverse = head.unpack_from(data)
             if mode or dims != ndim:
-                raise CorruptChunk(f"n5: a block of mode {mode} with {dims} dimensions")
+                raise CorruptChunk(f"n5_default: a block of mode {mode} with {dims} dimensions")
             shape = tuple(reversed(reverse))
             body = memoryview(data)[head.size :]
             if shape == spec.shape:
@@ -118,10 +116,10 @@ class N5Default:
         limit = head.size + encoded_limit(whole.nbytes or 0)
         return SerializerStep(None, limit, decode, encode)
 
-    def _other(self, body: memoryview, shape: Shape, spec: ArraySpec, context: Context) -> NDArray[Any]:
+    def _other(self, body: memoryview, shape: Shape, spec: ArraySpec, context: ChainContext) -> NDArray[Any]:
         most = max(1, spec.size) * spec.dtype.itemsize
         if any(n == 0 for n in shape) or math.prod(shape) * spec.dtype.itemsize > min(MOST_CHUNK, 64 * most):
-            raise CorruptChunk(f"n5: a block of shape {shape} for a chunk of {spec.shape}")
+            raise CorruptChunk(f"n5_default: a block of shape {shape} for a chunk of {spec.shape}")
         found: NDArray[Any] = context.pipeline(Encoding(self.codecs), replace(spec, shape=shape)).decode(body)
         return found
 
@@ -135,10 +133,10 @@ def _fit(block: NDArray[Any], spec: ArraySpec, missing: object) -> NDArray[Any]:
     return out
 
 
-def make_n5(configuration: Mapping[str, JSON]) -> N5Default:
+def make_n5(configuration: Configuration) -> N5Default:
     """``n5_default``."""
-    codecs = codecs_of(configuration.get("codecs"), "n5_default")
+    codecs = codecs_of(configuration.get("codecs"), "codecs")
     names = [c.name for c in codecs]
     if names[:2] != ["transpose", "bytes"] and names[:1] != ["bytes"]:
-        raise InvalidMetadata("", f"n5_default: codecs {names}; transpose and bytes must be first")
+        raise invalid(f"codecs: {names}; transpose and bytes must be first")
     return N5Default(codecs)

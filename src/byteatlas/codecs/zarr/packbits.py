@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, Bytes, Context, SerializerStep
-from byteatlas.codecs.core.options import integer
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.codecs.core.checks import exactly
+from byteatlas.codecs.core.contract import ArraySpec, Bytes, ChainContext, SerializerStep
+from byteatlas.codecs.core.options import Configuration, choice, integer
+from byteatlas.errors import CorruptChunk
 from byteatlas.meta import dtypes
-from byteatlas.types import JSON
+from byteatlas.meta.place import invalid
 
 PADDINGS = {"none": "none", "first_byte": "first", "start_byte": "first", "last_byte": "last", "end_byte": "last"}
 
@@ -26,14 +26,14 @@ class PackBits:
     last: int | None
     padding: str
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         component, parts = _component(spec)
         width = component.itemsize * 8
         bits = dtypes.BITS.get(component.name, 1 if component.kind == "b" else width)
         first = 0 if self.first is None else self.first
         last = bits - 1 if self.last is None else self.last
         if not 0 <= first <= last < bits:
-            raise InvalidMetadata("", f"packbits: bits {first} to {last} of {bits}")
+            raise invalid(f"bits {first} to {last} of {bits}")
         kept, count = last - first + 1, spec.size * parts
         body = -(-count * kept // 8)
         nbytes = body + (self.padding != "none")
@@ -56,8 +56,7 @@ class PackBits:
         return SerializerStep(nbytes, nbytes, decode, encode)
 
     def _body(self, octets: NDArray[np.uint8], nbytes: int, padding: int) -> NDArray[np.uint8]:
-        if len(octets) != nbytes:
-            raise CorruptChunk(f"packbits: {len(octets)} bytes where the chunk has {nbytes}")
+        exactly("packbits", len(octets), nbytes)
         if self.padding == "none":
             return octets
         note, body = (octets[0], octets[1:]) if self.padding == "first" else (octets[-1], octets[:-1])
@@ -76,7 +75,7 @@ def _component(spec: ArraySpec) -> tuple[np.dtype[Any], int]:
         return np.dtype(f"f{dtype.itemsize // 2}"), 2
     if dtype.name in dtypes.NARROW or (dtype.kind in "biufmM" and dtype.itemsize <= 8):
         return dtype, 1
-    raise InvalidMetadata("", f"packbits for data type {spec.data_type.name}")
+    raise invalid(f"not for data type {spec.data_type.name}")
 
 
 def unpack(octets: NDArray[np.uint8], count: int, width: int) -> NDArray[np.uint64]:
@@ -109,15 +108,12 @@ def _words(array: NDArray[Any], component: np.dtype[Any], spec: ArraySpec) -> ND
     return flat.view(component).view(f"u{component.itemsize}").astype(np.uint64)
 
 
-def make(configuration: Mapping[str, JSON]) -> PackBits:
+def make(configuration: Configuration) -> PackBits:
     """``packbits``; both spellings of its members that are in use are read."""
-    padding = configuration.get("padding_encoding", "none")
-    if padding not in PADDINGS:
-        raise InvalidMetadata("", f"packbits: padding_encoding {padding!r}")
-    first = configuration.get("first_bit", configuration.get("start_bit"))
-    last = configuration.get("last_bit", configuration.get("end_bit"))
-    return PackBits(
-        None if first is None else integer({"first_bit": first}, "first_bit"),
-        None if last is None else integer({"last_bit": last}, "last_bit"),
-        PADDINGS[padding],
-    )
+    padding = PADDINGS[choice(configuration, "padding_encoding", PADDINGS, "none")]
+    return PackBits(_bit(configuration, "first_bit", "start_bit"), _bit(configuration, "last_bit", "end_bit"), padding)
+
+
+def _bit(configuration: Configuration, *names: str) -> int | None:
+    given = [name for name in names if configuration.get(name) is not None]
+    return integer(configuration, given[0]) if given else None

@@ -8,17 +8,18 @@ order, have gaps between them, or are stored in other widths than they have in m
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import ArraySpec, Bytes, Context, SerializerStep
-from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
+from byteatlas.codecs.core.checks import exactly
+from byteatlas.codecs.core.contract import ArraySpec, Bytes, ChainContext, SerializerStep
+from byteatlas.codecs.core.options import Configuration, choice
 from byteatlas.meta import dtypes
-from byteatlas.types import JSON
+from byteatlas.meta.place import InMember, invalid
 
 NATIVE = {"little": "<", "big": ">"}[sys.byteorder]
 
@@ -29,13 +30,13 @@ class BytesCodec:
 
     endian: str | None
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         if spec.dtype.hasobject:
-            raise InvalidMetadata("", f"codec bytes for the variable-length data type {spec.data_type.name}")
+            raise invalid(f"not for the variable-length data type {spec.data_type.name}")
         memory = dtypes.stored_dtype(spec.data_type)
         # zarr-python writes no byte order with its older name of structured types; the bytes are little endian.
-        if self.endian is None and ordered(memory) and spec.data_type.name != "structured":
-            raise InvalidMetadata("", f"codec bytes needs endian for data type {spec.data_type.name}")
+        if self.endian is None and dtypes.byte_orders(memory) and spec.data_type.name != "structured":
+            raise invalid(f"endian: needed for data type {spec.data_type.name}")
         stored = memory.newbyteorder("<" if self.endian in ("little", None) else ">")
         return bind_stored(spec, stored)
 
@@ -46,45 +47,32 @@ class StoredBytes:
 
     stored: np.dtype[Any]
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         if spec.dtype.names != self.stored.names:
-            raise InvalidMetadata("", f"stored fields {self.stored.names} of an array with fields {spec.dtype.names}")
+            raise invalid(f"stored fields {self.stored.names} of an array with fields {spec.dtype.names}")
         return bind_stored(spec, self.stored)
 
 
-def make_bytes(configuration: Mapping[str, JSON]) -> BytesCodec:
+def make_bytes(configuration: Configuration) -> BytesCodec:
     """``bytes``."""
-    endian = configuration.get("endian")
-    if endian not in ("little", "big", None):
-        raise InvalidMetadata("", f"codec bytes: endian {endian!r}")
-    return BytesCodec(endian)
+    return BytesCodec(choice(configuration, "endian", ("little", "big", None)))
 
 
-def make_stored(configuration: Mapping[str, JSON]) -> StoredBytes:
+def make_stored(configuration: Configuration) -> StoredBytes:
     """``byteatlas.bytes``."""
-    packed = dtypes.numpy_v2(configuration.get("dtype"), "byteatlas.bytes")
+    with InMember("dtype"):
+        packed = dtypes.numpy_v2(configuration.get("dtype"))
     offsets, itemsize = configuration.get("offsets"), configuration.get("itemsize")
     if offsets is None and itemsize is None:
         return StoredBytes(packed)
     names = packed.names or ()
     if not isinstance(offsets, list) or len(offsets) != len(names) or not isinstance(itemsize, int):
-        raise InvalidMetadata("", "byteatlas.bytes: offsets and itemsize go together, one offset per field")
+        raise invalid("offsets and itemsize go together, one offset per field")
     for name, at in zip(names, offsets, strict=True):
         if not isinstance(at, int) or at < 0 or at + packed[name].itemsize > itemsize <= dtypes.MOST_ITEMSIZE:
-            raise InvalidMetadata("", f"byteatlas.bytes: field {name!r} at {at!r} of {itemsize} bytes")
+            raise invalid(f"offsets: field {name!r} at {at!r} of {itemsize} bytes")
     formats = [packed[name] for name in names]
     return StoredBytes(np.dtype({"names": list(names), "formats": formats, "offsets": offsets, "itemsize": itemsize}))
-
-
-def ordered(dtype: np.dtype[Any]) -> bool:
-    """Whether byte order matters to a type."""
-    if dtype.subdtype:
-        return ordered(dtype.subdtype[0])
-    if dtype.names:
-        return any(ordered(dtype[name]) for name in dtype.names)
-    if dtype.name in dtypes.NARROW:
-        return dtype.itemsize > 1
-    return dtype.itemsize > 1 and dtype.kind not in "SV"
 
 
 def bind_stored(spec: ArraySpec, stored: np.dtype[Any]) -> SerializerStep:
@@ -104,8 +92,7 @@ def bind_stored(spec: ArraySpec, stored: np.dtype[Any]) -> SerializerStep:
     in_place = same or patch is not None
 
     def decode(data: Bytes) -> NDArray[Any]:
-        if len(data) != nbytes:
-            raise CorruptChunk(f"{len(data)} bytes where the chunk has {nbytes}")
+        exactly("bytes", len(data), nbytes)
         found = np.frombuffer(data, stored).reshape(spec.shape) if nbytes else np.empty(spec.shape, stored)
         if patch is not None and patch is not _swap:
             found = found.copy()
@@ -144,8 +131,7 @@ def _spare_bits(dtype: np.dtype[Any]) -> Callable[[NDArray[Any]], None]:
 
 def _narrow_complex(spec: ArraySpec, stored: np.dtype[Any], nbytes: int) -> SerializerStep:
     def decode(data: Bytes) -> NDArray[Any]:
-        if len(data) != nbytes:
-            raise CorruptChunk(f"{len(data)} bytes where the chunk has {nbytes}")
+        exactly("bytes", len(data), nbytes)
         pairs = np.frombuffer(data, stored)
         out = np.empty((spec.size, 2), np.float32)
         out[:, 0], out[:, 1] = pairs["real"].astype(np.float32), pairs["imag"].astype(np.float32)
@@ -158,12 +144,3 @@ def _narrow_complex(spec: ArraySpec, stored: np.dtype[Any], nbytes: int) -> Seri
         return pairs.tobytes()
 
     return SerializerStep(nbytes, nbytes, decode, encode, stored.itemsize)
-
-
-def cannot_encode(name: str) -> Callable[[Any], Any]:
-    """The encode function of a codec that only decodes."""
-
-    def encode(data: Any) -> Any:
-        raise Unsupported("codec", f"codec {name} cannot encode")
-
-    return encode

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, Context, SerializerStep, ShardLayout
-from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
+from byteatlas.codecs.core.checks import at_least
+from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, ChainContext, SerializerStep, ShardLayout
+from byteatlas.codecs.core.options import Configuration, choice
+from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta import fill
 from byteatlas.meta.dtypes import from_v3
 from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of, shape_of
-from byteatlas.types import JSON, Buffer, Shape
+from byteatlas.meta.place import invalid
+from byteatlas.types import Buffer, Shape
 
 EMPTY = np.uint64(2**64 - 1)
 MOST_INNER = 1 << 27
@@ -31,7 +34,7 @@ class Sharding:
     index_codecs: tuple[CodecSpec, ...]
     index_location: Literal["start", "end"]
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         layout = self._layout(spec, context)
 
         def decode(data: Bytes) -> NDArray[Any]:
@@ -45,21 +48,21 @@ class Sharding:
             limit = layout.index_nbytes + math.prod(layout.counts) * (2 * int(layout.inner.nbytes) + (1 << 16))
         return SerializerStep(None, limit, decode, encode, shard=layout)
 
-    def _index(self, counts: Shape, context: Context) -> Any:
+    def _index(self, counts: Shape, context: ChainContext) -> Any:
         kind = from_v3("uint64")
         return context.pipeline(Encoding(self.index_codecs), ArraySpec((*counts, 2), kind, EMPTY))
 
-    def _layout(self, spec: ArraySpec, context: Context) -> ShardLayout:
+    def _layout(self, spec: ArraySpec, context: ChainContext) -> ShardLayout:
         if len(self.chunk_shape) != len(spec.shape):
-            raise InvalidMetadata("", f"inner chunks {self.chunk_shape} of shards {spec.shape}")
+            raise invalid(f"inner chunks {self.chunk_shape} of shards {spec.shape}")
         if any(n % c for n, c in zip(spec.shape, self.chunk_shape, strict=True)):
-            raise InvalidMetadata("", f"inner chunks {self.chunk_shape} do not divide the shard {spec.shape}")
+            raise invalid(f"inner chunks {self.chunk_shape} do not divide the shard {spec.shape}")
         counts = tuple(n // c for n, c in zip(spec.shape, self.chunk_shape, strict=True))
         if math.prod(counts) > MOST_INNER:
             raise Unsupported("too-large", f"a shard of {math.prod(counts)} inner chunks")
         index = self._index(counts, context)
         if index.encoded_nbytes is None:
-            raise InvalidMetadata("", "the index codecs of a shard must give a fixed size")
+            raise invalid("the index codecs of a shard must give a fixed size")
         inner = context.pipeline(Encoding(self.codecs), replace(spec, shape=self.chunk_shape))
         total = math.prod(counts)
 
@@ -81,8 +84,7 @@ def _places(counts: Shape, chunk_shape: Shape) -> Iterator[tuple[slice, ...]]:
 def decode_shard(data: memoryview, layout: ShardLayout, spec: ArraySpec) -> NDArray[Any]:
     """All inner chunks of a shard."""
     size, index_size = len(data), layout.index_nbytes
-    if size < index_size:
-        raise CorruptChunk(f"a shard of {size} bytes, its index alone has {index_size}")
+    at_least("sharding_indexed", size, index_size)
     table = layout.decode_index(data[:index_size] if layout.index_location == "start" else data[size - index_size :])
     out = np.empty(spec.shape, spec.dtype)
     entries = table.tolist()
@@ -93,7 +95,9 @@ def decode_shard(data: memoryview, layout: ShardLayout, spec: ArraySpec) -> NDAr
         if offset == empty and length == empty:
             continue
         if offset + length > size:
-            raise CorruptChunk(f"an inner chunk at {offset}+{length} lies outside of the shard of {size} bytes")
+            raise CorruptChunk(
+                f"sharding_indexed: an inner chunk at {offset}+{length} lies outside of the shard of {size} bytes"
+            )
         out[where] = layout.inner.decode(data[offset : offset + length])
     return out
 
@@ -137,14 +141,11 @@ def holds_only(chunk: NDArray[Any], value: Any) -> bool:
     return bool((np.ascontiguousarray(chunk).reshape(-1).view(bits) == want).all())
 
 
-def make(configuration: Mapping[str, JSON]) -> Sharding:
+def make(configuration: Configuration) -> Sharding:
     """``sharding_indexed``."""
-    location = configuration.get("index_location", "end")
-    if location not in ("start", "end"):
-        raise InvalidMetadata("", f"sharding_indexed: index_location {location!r}")
     return Sharding(
-        shape_of(configuration.get("chunk_shape"), "sharding_indexed", "chunk_shape", 1),
-        codecs_of(configuration.get("codecs"), "sharding_indexed"),
-        codecs_of(configuration.get("index_codecs"), "sharding_indexed: index_codecs"),
-        location,
+        shape_of(configuration.get("chunk_shape"), "chunk_shape", 1),
+        codecs_of(configuration.get("codecs"), "codecs"),
+        codecs_of(configuration.get("index_codecs"), "index_codecs"),
+        choice(configuration, "index_location", ("start", "end"), "end"),
     )

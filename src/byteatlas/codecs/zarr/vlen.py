@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numcodecs.vlen import VLenBytes, VLenUTF8
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, Context, SerializerStep
-from byteatlas.errors import CorruptChunk, InvalidMetadata
-from byteatlas.types import JSON
+from byteatlas.codecs.core.checks import at_least
+from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, ChainContext, SerializerStep
+from byteatlas.codecs.core.options import Configuration
+from byteatlas.errors import CorruptChunk
+from byteatlas.meta.place import invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,56 +22,60 @@ class Vlen:
 
     is_text: bool
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         if not spec.dtype.hasobject or spec.dtype.names:
-            raise InvalidMetadata("", f"vlen-{'utf8' if self.is_text else 'bytes'} for {spec.data_type.name}")
+            raise invalid(f"not for data type {spec.data_type.name}")
         as_text = spec.data_type.name == "string" or (self.is_text and spec.data_type.name == "byteatlas.object")
-        codec = VLenUTF8() if as_text else VLenBytes()
         count = spec.size
 
         def decode(data: Bytes) -> NDArray[Any]:
             check_count(data, count)
             if not count:
                 return np.empty(spec.shape, object)
+            codec = _numcodecs(as_text)
             try:
                 return np.asarray(codec.decode(data), object).reshape(spec.shape)
             except (ValueError, UnicodeDecodeError, OverflowError) as error:
                 raise CorruptChunk(f"vlen: {error}") from error
 
-        empty: Any = "" if as_text else b""
-        encode = _encoder(codec, empty)
-        return SerializerStep(None, MOST_UNKNOWN, decode, encode)
+        return SerializerStep(None, MOST_UNKNOWN, decode, _encoder(as_text))
+
+
+def _numcodecs(as_text: bool) -> Any:
+    from numcodecs.vlen import VLenBytes, VLenUTF8
+
+    return VLenUTF8() if as_text else VLenBytes()
 
 
 def check_count(data: Bytes, count: int) -> None:
     """The four bytes in front must say as many elements as the chunk has, and there must be room for them."""
-    if len(data) < 4:
-        raise CorruptChunk(f"vlen: {len(data)} bytes have no count of elements")
+    at_least("vlen", len(data), 4)
     found = int.from_bytes(bytes(data[:4]), "little")
     if found != count:
         raise CorruptChunk(f"vlen: {found} elements where the chunk has {count}")
-    if len(data) < 4 + 4 * count:
-        raise CorruptChunk(f"vlen: {len(data)} bytes cannot hold {count} elements")
+    at_least("vlen", len(data), 4 + 4 * count)
 
 
-def _encoder(codec: Any, empty: Any) -> Callable[[NDArray[Any]], Bytes]:
+def _encoder(as_text: bool) -> Callable[[NDArray[Any]], Bytes]:
+    empty: Any = "" if as_text else b""
+
     def encode(array: NDArray[Any]) -> Bytes:
         flat = np.array([empty if x is None else x for x in array.reshape(-1)], object)
         if not flat.size:
             return b"\0\0\0\0"
         try:
-            return bytes(codec.encode(flat))
+            return bytes(_numcodecs(as_text).encode(flat))
         except TypeError as error:
-            raise InvalidMetadata("", f"vlen: {error}") from error
+            raise invalid(f"elements are of another type: {error}") from error
 
     return encode
 
 
-def make_utf8(configuration: Mapping[str, JSON]) -> Vlen:
+def make_utf8(configuration: Configuration) -> Vlen:
     """``vlen-utf8``."""
     return Vlen(True)
 
 
-def make_bytes(configuration: Mapping[str, JSON]) -> Vlen:
+def make_bytes(configuration: Configuration) -> Vlen:
     """``vlen-bytes``."""
     return Vlen(False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -10,16 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, Context, SerializerStep
-from byteatlas.errors import CorruptChunk, InvalidMetadata
+from byteatlas.codecs.core.checks import at_least, at_most, exactly
+from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, ChainContext, SerializerStep
+from byteatlas.codecs.core.options import Configuration, choice
+from byteatlas.errors import CorruptChunk
 from byteatlas.meta import dtypes
 from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
-from byteatlas.types import JSON
+from byteatlas.meta.place import invalid
 
 
 @dataclass(frozen=True, slots=True)
-class Vlen:
+class OffsetVlen:
     """An array of offsets and all data, each with codecs of their own; the offsets' length in eight bytes."""
 
     index_codecs: tuple[CodecSpec, ...]
@@ -27,10 +28,10 @@ class Vlen:
     index_type: str
     at_start: bool
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         as_text = spec.data_type.name == "string"
         if not as_text and spec.data_type.name not in ("bytes", "binary", "variable_length_bytes"):
-            raise InvalidMetadata("", f"zarrs.vlen for data type {spec.data_type.name}")
+            raise invalid(f"not for data type {spec.data_type.name}")
         index = context.pipeline(
             Encoding(self.index_codecs), ArraySpec((spec.size + 1,), dtypes.from_v3(self.index_type))
         )
@@ -43,8 +44,7 @@ class Vlen:
             offsets = [int(x) for x in index.decode(encoded)]
             if offsets[0] != 0 or any(a > b for a, b in pairwise(offsets)):
                 raise CorruptChunk("zarrs.vlen: offsets do not rise")
-            if offsets[-1] > MOST_UNKNOWN:
-                raise CorruptChunk(f"zarrs.vlen: {offsets[-1]} bytes of data")
+            at_most("zarrs.vlen", offsets[-1], MOST_UNKNOWN)
             octets = data_pipeline(offsets[-1]).decode(body).tobytes() if offsets[-1] else b""
             flat = np.empty(spec.size, object)
             try:
@@ -66,26 +66,21 @@ class Vlen:
         return SerializerStep(None, MOST_UNKNOWN, decode, encode)
 
     def _parts(self, view: memoryview) -> tuple[memoryview, memoryview]:
-        if len(view) < 8:
-            raise CorruptChunk(f"zarrs.vlen: {len(view)} bytes have no index")
+        at_least("zarrs.vlen", len(view), 8)
         size = int.from_bytes(view[:8] if self.at_start else view[-8:], "little")
-        if size > len(view) - 8:
-            raise CorruptChunk(f"zarrs.vlen: an index of {size} bytes in a chunk of {len(view)}")
+        at_least("zarrs.vlen", len(view), 8 + size)
         if self.at_start:
             return view[8 : 8 + size], view[8 + size :]
         return view[len(view) - 8 - size : len(view) - 8], view[: len(view) - 8 - size]
 
 
-def make_vlen(configuration: Mapping[str, JSON]) -> Vlen:
+def make_vlen(configuration: Configuration) -> OffsetVlen:
     """``zarrs.vlen``."""
-    kind, location = configuration.get("index_data_type", "uint64"), configuration.get("index_location", "start")
-    if kind not in ("uint32", "uint64") or location not in ("start", "end"):
-        raise InvalidMetadata("", f"zarrs.vlen: index of {kind!r} at {location!r}")
-    return Vlen(
-        codecs_of(configuration.get("index_codecs"), "zarrs.vlen"),
-        codecs_of(configuration.get("data_codecs"), "zarrs.vlen"),
-        kind,
-        location == "start",
+    return OffsetVlen(
+        codecs_of(configuration.get("index_codecs"), "index_codecs"),
+        codecs_of(configuration.get("data_codecs"), "data_codecs"),
+        choice(configuration, "index_data_type", ("uint32", "uint64"), "uint64"),
+        choice(configuration, "index_location", ("start", "end"), "start") == "start",
     )
 
 
@@ -96,9 +91,9 @@ class Optional:
     mask_codecs: tuple[CodecSpec, ...]
     data_codecs: tuple[CodecSpec, ...]
 
-    def bind_serializer(self, spec: ArraySpec, context: Context) -> SerializerStep:
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         if spec.data_type.name != dtypes.OPTIONAL:
-            raise InvalidMetadata("", f"zarrs.optional for data type {spec.data_type.name}")
+            raise invalid(f"not for data type {spec.data_type.name}")
         inner = dtypes.inner_type(spec.data_type)
         mask_of = context.pipeline(
             Encoding(self.mask_codecs), replace(spec, data_type=dtypes.from_v3("bool"), fill=np.False_)
@@ -111,11 +106,9 @@ class Optional:
 
         def decode(data: Bytes) -> NDArray[Any]:
             view = memoryview(data)
-            if len(view) < 16:
-                raise CorruptChunk(f"zarrs.optional: {len(view)} bytes have no header")
+            at_least("zarrs.optional", len(view), 16)
             mask_size, size = (int.from_bytes(view[i : i + 8], "little") for i in (0, 8))
-            if 16 + mask_size + size != len(view):
-                raise CorruptChunk(f"zarrs.optional: {mask_size} and {size} bytes in a chunk of {len(view)}")
+            exactly("zarrs.optional", len(view), 16 + mask_size + size)
             mask = mask_of.decode(view[16 : 16 + mask_size]).reshape(-1)
             out = np.full(spec.size, None, object)
             count = int(mask.sum())
@@ -134,9 +127,9 @@ class Optional:
         return SerializerStep(None, MOST_UNKNOWN, decode, encode)
 
 
-def make_optional(configuration: Mapping[str, JSON]) -> Optional:
+def make_optional(configuration: Configuration) -> Optional:
     """``zarrs.optional``."""
     return Optional(
-        codecs_of(configuration.get("mask_codecs"), "zarrs.optional"),
-        codecs_of(configuration.get("data_codecs"), "zarrs.optional"),
+        codecs_of(configuration.get("mask_codecs"), "mask_codecs"),
+        codecs_of(configuration.get("data_codecs"), "data_codecs"),
     )

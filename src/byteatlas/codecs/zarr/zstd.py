@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import imagecodecs
 import numpy as np
-from numcodecs.zstd import Zstd as _Zstd
 
-from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
-from byteatlas.codecs.core.options import flag, integer
-from byteatlas.errors import CorruptChunk, InvalidMetadata
-from byteatlas.types import JSON
+from byteatlas.codecs.core.checks import exactly
+from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
+from byteatlas.codecs.core.options import Configuration, flag, integer
+from byteatlas.errors import CorruptChunk
 
 FIRST_GUESS = 1 << 16
 
@@ -22,7 +20,7 @@ class Zstd:
     level: int
     checksum: bool
 
-    def bind_bytes(self, spec: ByteSpec, context: Context) -> ByteStep:
+    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         limit, nbytes = spec.limit, spec.nbytes
 
         def decode(data: Bytes) -> Bytes:
@@ -33,7 +31,9 @@ class Zstd:
             return _grow(data, limit)
 
         def encode(data: Bytes) -> Bytes:
-            return bytes(_Zstd(self.level, self.checksum).encode(data))
+            from numcodecs.zstd import Zstd as Encoder
+
+            return bytes(Encoder(self.level, self.checksum).encode(data))
 
         into = None if nbytes is None else _bound(nbytes)
         return ByteStep(None, encoded_limit(limit), decode, encode, into)
@@ -47,16 +47,19 @@ def _bound(nbytes: int) -> Callable[[Bytes, Writable], None]:
 
 
 def _into(data: Bytes, out: Writable, nbytes: int) -> None:
+    import imagecodecs
+
     try:
         found = imagecodecs.zstd_decode(data, out=out)
     except imagecodecs.ZstdError as error:
         raise CorruptChunk(f"zstd: {error}") from error
-    if len(found) != nbytes:
-        raise CorruptChunk(f"zstd: {len(found)} bytes decoded where there should be {nbytes}")
+    exactly("zstd", len(found), nbytes)
 
 
 def _grow(data: Bytes, limit: int) -> Bytes:
     """Decode to a size that is not known: try larger and larger buffers, up to the limit."""
+    import imagecodecs
+
     size = min(limit, max(FIRST_GUESS, 4 * len(data)))
     while True:
         out = np.empty(size, np.uint8)
@@ -68,9 +71,6 @@ def _grow(data: Bytes, limit: int) -> Bytes:
         size = min(limit, 4 * size)
 
 
-def make(configuration: Mapping[str, JSON]) -> Zstd:
+def make(configuration: Configuration) -> Zstd:
     """``zstd`` and ``numcodecs.zstd``."""
-    level = integer(configuration, "level", 0)
-    if not -131072 <= level <= 22:
-        raise InvalidMetadata("", f"zstd level {level}")
-    return Zstd(level, flag(configuration, "checksum", False))
+    return Zstd(integer(configuration, "level", 0, least=-131072, most=22), flag(configuration, "checksum", False))

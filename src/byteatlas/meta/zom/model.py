@@ -22,6 +22,7 @@ from byteatlas.meta import v2, v3
 from byteatlas.meta.compare import identical
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, NodeMeta
 from byteatlas.meta.parts import object_of
+from byteatlas.meta.place import InNode
 from byteatlas.meta.zom import versions as conversion
 from byteatlas.types import JSON
 
@@ -126,7 +127,8 @@ def to_json(model: Model) -> dict[str, JSON]:
 
 def from_json(document: JSON, where: str = "", depth: int = 0) -> Model:
     """The model in a nested JSON form. Raises `InvalidMetadata` or `Unsupported` with the node's path."""
-    doc = dict(object_of(document, where, "node"))
+    with InNode(where):
+        doc = dict(object_of(document, "node"))
     if depth > MOST_DEPTH:
         raise InvalidMetadata(where, f"a hierarchy more than {MOST_DEPTH} levels deep")
     members = doc.pop("members", None)
@@ -146,7 +148,7 @@ def from_json(document: JSON, where: str = "", depth: int = 0) -> Model:
         return v2.parse_array({k: v for k, v in doc.items() if k != "attributes"}, attributes, where)
     group = v3.parse_group(doc, where) if number == 3 else v2.parse_group(doc, attributes, where)
     found: dict[str, Model] = {}
-    for name, member in object_of(members or {}, where, "members").items():
+    for name, member in object_of(members or {}, "members").items():
         path = f"{where}/{check_name(name)}".lstrip("/")
         found[name] = from_json(member, path, depth + 1)
         if version_of(found[name]) != number:
@@ -183,14 +185,16 @@ def consolidate(model: Model) -> dict[str, JSON]:
 
 def from_consolidated(document: JSON, where: str = "") -> Model:
     """The model in consolidated metadata of either version."""
-    doc = object_of(document, where, "consolidated metadata")
-    if "consolidated_metadata" in doc:
-        inline = object_of(doc["consolidated_metadata"], where, "consolidated_metadata").get("metadata")
+    with InNode(where):
+        doc = object_of(document, "consolidated metadata")
+        inside = "consolidated_metadata" in doc
+        parent = object_of(doc["consolidated_metadata"], "consolidated_metadata") if inside else doc
+        documents = object_of(parent.get("metadata"), "metadata")
+    if inside:
         nodes = {"": _node3({k: v for k, v in doc.items() if k != "consolidated_metadata"}, where)}
-        for path, item in object_of(inline, where, "metadata").items():
+        for path, item in documents.items():
             nodes[path.strip("/")] = _node3(item, path)
         return to_model(nodes)
-    documents = object_of(doc.get("metadata"), where, "metadata")
     found: dict[str, NodeMeta] = {}
     for key, item in documents.items():
         path, _, name = key.rpartition("/")
@@ -203,7 +207,8 @@ def from_consolidated(document: JSON, where: str = "") -> Model:
 
 
 def _node3(document: JSON, where: str) -> NodeMeta:
-    doc = object_of(document, where, "zarr.json")
+    with InNode(where):
+        doc = object_of(document, "zarr.json")
     if doc.get("node_type") == "group":
         return v3.parse_group({k: v for k, v in doc.items() if k != "consolidated_metadata"}, where)
     return v3.parse_array(doc, where)[0]

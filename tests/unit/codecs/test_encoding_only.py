@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from byteatlas.codecs import build_pipeline
 from byteatlas.codecs.core.encoding_only import decoding_ignores
-from byteatlas.codecs.core.pipeline import build_pipeline
 from byteatlas.codecs.core.table import BUILTIN
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding

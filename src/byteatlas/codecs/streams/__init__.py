@@ -1,0 +1,1 @@
+"""Compressed streams that several codecs read: what they have in common, whoever framed them."""

@@ -1,0 +1,106 @@
+"""Reading of version 2 documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from byteatlas.meta import fill
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RegularGrid
+from byteatlas.meta.parts import DIMENSIONS, object_of, shape_of
+from byteatlas.meta.place import InMember, InNode, invalid
+from byteatlas.meta.v2.codecs import chain_of
+from byteatlas.types import JSON, Shape
+
+REQUIRED = ("shape", "chunks", "dtype")
+NCZARR = ("_nczarr_", "_NCZARR_")
+
+
+def parse_array(zarray: JSON, zattrs: JSON, where: str = "") -> ArrayMeta:
+    """The array that ``.zarray`` and ``.zattrs`` describe; ``where`` is its place, for errors.
+
+    Raises `InvalidMetadata`, `Unsupported`.
+    """
+    with InNode(where):
+        return _array(_version_2(zarray, ".zarray"), object_of(zattrs or {}, ".zattrs"))
+
+
+def parse_group(zgroup: JSON, zattrs: JSON, where: str = "") -> GroupMeta:
+    """The group that ``.zgroup`` and ``.zattrs`` describe."""
+    with InNode(where):
+        _version_2(zgroup, ".zgroup")
+        attributes = object_of(zattrs or {}, ".zattrs")
+        return GroupMeta({k: v for k, v in attributes.items() if not k.startswith(NCZARR)}, 2)
+
+
+def _version_2(value: JSON, name: str) -> dict[str, JSON]:
+    document = object_of(value, name)
+    if document.get("zarr_format", 2) != 2:
+        raise invalid(f"zarr_format {document.get('zarr_format')!r} in a version 2 document")
+    return document
+
+
+def _array(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> ArrayMeta:
+    for key in REQUIRED:
+        if key not in document:
+            raise invalid(f"{key!r} is missing")
+    shape = shape_of(document["shape"], "shape")
+    chunks = _chunk_shape(document["chunks"], shape)
+    names, kept, scalar = _attributes(document, attributes, shape)
+    if scalar:
+        shape, chunks, names = (), (), ()
+    data_type, stored, codecs = chain_of(document)
+    if _one_of(document, "order", "C", "F") == "F" and len(shape) > 1:
+        codecs = (CodecSpec("transpose", {"order": list(range(len(shape)))[::-1]}), *codecs)
+    with InMember("fill_value"):
+        fill_value = fill.from_v2(document.get("fill_value"), data_type, stored)
+    return ArrayMeta(
+        shape=shape,
+        data_type=data_type,
+        grid=RegularGrid(chunks),
+        encodings=(Encoding(codecs),),
+        fill_value=fill_value,
+        dimension_names=names,
+        attributes=kept,
+        keys=ChunkKeys("v2", "/" if _one_of(document, "dimension_separator", ".", "/") == "/" else "."),
+        zarr_format=2,
+    )
+
+
+def _one_of(document: Mapping[str, JSON], key: str, default: str, other: str) -> JSON:
+    """A member that has one of two values."""
+    value = document.get(key, default)
+    if value not in (default, other):
+        raise invalid(f"{key}: {value!r} is neither {default!r} nor {other!r}")
+    return value
+
+
+def _chunk_shape(value: JSON, shape: Shape) -> Shape:
+    if value is None or value is False:
+        return tuple(max(1, n) for n in shape)
+    chunks = shape_of(value, "chunks")
+    if len(chunks) != len(shape):
+        raise invalid(f"chunks: {list(chunks)} of an array of {len(shape)} dimensions")
+    for c, n in zip(chunks, shape, strict=True):
+        if c == 0 and n:
+            raise invalid("chunks: a chunk of length 0")
+    return tuple(max(1, c) for c in chunks)
+
+
+def _attributes(
+    zarray: Mapping[str, JSON], attributes: Mapping[str, JSON], shape: Shape
+) -> tuple[tuple[str | None, ...] | None, dict[str, JSON], bool]:
+    """Dimension names, the attributes that are the user's, and whether this is NCZarr's form of a scalar."""
+    kept = {k: v for k, v in attributes.items() if not k.startswith(NCZARR)}
+    homes = [source.get(key) for source in (attributes, zarray) for key in ("_nczarr_array", "_NCZARR_ARRAY")]
+    inner = next((found for found in homes if found), None)
+    nczarr: Mapping[str, JSON] = inner if isinstance(inner, dict) else {}
+    names: tuple[str | None, ...] | None = None
+    given = kept.get(DIMENSIONS)
+    scalar = shape == (1,) and nczarr.get("scalar") in (1, True, "1")
+    references = nczarr.get("dimension_references", nczarr.get("dimrefs"))
+    if isinstance(given, list) and (scalar or len(given) == len(shape)) and all(isinstance(n, str) for n in given):
+        names = tuple(given)
+        del kept[DIMENSIONS]
+    elif isinstance(references, list) and len(references) == len(shape):
+        names = tuple(str(r).rpartition("/")[2] for r in references)
+    return names, kept, scalar
