@@ -108,6 +108,28 @@ def test_tiff(monkeypatch: pytest.MonkeyPatch) -> None:
     assert total["right"] >= 0.975 * sum(total.values()), total
 
 
+def test_georeferences() -> None:
+    """Transforms and coordinate reference systems are those that GDAL reads."""
+    pyproj = pytest.importorskip("pyproj")
+    truth = json.loads((SHARED / "corpus" / "raster_georef.json").read_text())
+    places = {e["id"]: e["local"] for e in json.loads((SHARED / "corpus" / "raster_corpus.json").read_text())}
+    compared = 0
+    for name, known in truth.items():
+        path = SHARED / "corpus" / "raster" / places[name]
+        if not path.is_file() or not (known.get("wkt2") or known.get("geotransform")):
+            continue
+        root = ba.open(path)
+        assert isinstance(root, ba.Group)
+        mapping = next(dict(node.attrs) for at, node in root.walk() if at.endswith("spatial_ref"))
+        if known.get("geotransform"):
+            ours = [float(v) for v in mapping["GeoTransform"].split()]
+            assert ours == pytest.approx(known["geotransform"], rel=1e-12, abs=1e-12), path
+        if known.get("wkt2"):
+            compared += 1
+            assert pyproj.CRS.from_wkt(mapping["crs_wkt"]) == pyproj.CRS.from_wkt(known["wkt2"]), path
+    assert compared > 100
+
+
 def test_zarr_stores(tmp_path: Path) -> None:
     out = tmp_path / "score.json"
     command = [sys.executable, str(SHARED / "score" / "zarr_score.py"), str(SHARED / "corpus" / "zarr")]

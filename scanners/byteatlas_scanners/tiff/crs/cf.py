@@ -92,6 +92,8 @@ def _projection(conversion: Mapping[str, JSON]) -> Document:
             found[f"scale_factor_at_{place}"] = value
         elif label == "Latitude of 2nd standard parallel":
             found["standard_parallel"] = [found["standard_parallel"], value]
+    if method == "Lambert Conic Conformal (1SP)" and found["scale_factor_at_projection_origin"] == 1:
+        found["standard_parallel"] = found["latitude_of_projection_origin"]
     if method == "Polar Stereographic (variant B)":
         found["latitude_of_projection_origin"] = math.copysign(90.0, found["standard_parallel"])
     if name == "geostationary":

@@ -45,10 +45,9 @@ def _registered(code: int, keys: Keys) -> Document | None:
         return None
     height = keys.code(GeoKey.VERTICAL_CRS)
     solid = registry.geographic(height) if height is not None else None
-    if solid is not None and solid.get("datum") == found.get("datum") and len(solid["coordinate_system"]["axis"]) == 3:
+    frame = _frame(found)
+    if solid is not None and _frame(solid) == frame and len(solid["coordinate_system"]["axis"]) == 3:
         found = solid  # GeoTIFF 1.0's way to write a system of three dimensions
-    key = "datum_ensemble" if "datum_ensemble" in found else "datum"
-    frame = found[key]
     figure = _figure(keys, str(frame["ellipsoid"]["name"]))
     if figure is None or _same_figure(figure, frame["ellipsoid"]):
         return found
@@ -56,6 +55,10 @@ def _registered(code: int, keys: Keys) -> Document | None:
     if "prime_meridian" in frame:
         own["prime_meridian"] = frame["prime_meridian"]
     return registry.geographic_json(found["name"], own, found["coordinate_system"])
+
+
+def _frame(crs: Document) -> Document:
+    return dict(crs.get("datum") or crs["datum_ensemble"])
 
 
 def _same_figure(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> bool:

@@ -177,10 +177,18 @@ def codes(kind: str) -> list[int]:
     return [int(key[1:]) for key in _table() if key.startswith(kind)]
 
 
+def edition() -> str:
+    """Which edition of the dataset the table is made of."""
+    return _text().partition("\n")[0]
+
+
 @lru_cache(maxsize=1)
 def _table() -> Mapping[str, str]:
     """Records as they are written, by their letter and code."""
+    return {key: record for key, _, record in (line.partition(" ") for line in _text().splitlines()[1:])}
+
+
+def _text() -> str:
     data = pkgutil.get_data(__package__, "registry.txt")
     assert data is not None
-    lines = data.decode("utf-8").splitlines()[1:]
-    return {key: record for key, _, record in (line.partition(" ") for line in lines)}
+    return data.decode("utf-8")
