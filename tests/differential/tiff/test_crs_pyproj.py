@@ -82,9 +82,8 @@ NUMBERS: dict[int, float] = {
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_read_by_proj(method: int) -> None:
-    scale: dict[int, float] = (
-        {GeoKey.SCALE_AT_NAT_ORIGIN: 1.0} if method == 9 else {}
-    )  # CF has no other one for this method
+    # CF has no other scale for method 9.
+    scale: dict[int, float] = {GeoKey.SCALE_AT_NAT_ORIGIN: 1.0} if method == 9 else {}
     crs = described({**NUMBERS, **scale, GeoKey.METHOD: method})
     theirs = theirs_of(crs)
     assert theirs.is_projected
