@@ -6,9 +6,8 @@ import re
 
 from tests.places import ROOT
 
+from byteatlas.codecs.core.imagecodecs_table import COMPRESSORS, ENCODERS, IMAGES, PLAIN
 from byteatlas.codecs.core.table import CORE, KERCHUNK, NUMCODECS, REFUSED
-from byteatlas.codecs.numcodecs.image_encode import COMPRESSORS, ENCODERS
-from byteatlas.codecs.numcodecs.images import IMAGES, PLAIN
 from byteatlas.meta.dtypes import KNOWN, NARROW
 
 TEXT = (ROOT / "docs" / "status" / "zarr.md").read_text()
