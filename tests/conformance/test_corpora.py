@@ -5,7 +5,6 @@ The programs beside the corpora score each file in a process of its own; here al
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.places import ROOT
+from tests.places import ROOT, load_program
 
 import byteatlas as ba
 
@@ -31,12 +30,7 @@ pytestmark = [
 def program(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """One of the scoring programs, as a module."""
     monkeypatch.syspath_prepend(str(SHARED / "score"))
-    spec = importlib.util.spec_from_file_location(name, SHARED / "score" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_program(SHARED / "score" / f"{name}.py")
 
 
 def read(node: Any) -> np.ndarray[Any, Any] | ba.ByteatlasError:

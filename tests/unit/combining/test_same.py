@@ -9,12 +9,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.maps import array_at
 
 from byteatlas import api
 from byteatlas.array import Array
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare.classify import BATCH, Chains, alike, classify
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.manifest.model import VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 
@@ -145,9 +146,7 @@ def test_equal_values_that_are_not_one_object(value: object) -> None:
 
 
 def attributes_of(group: VirtualGroup, path: str) -> object:
-    found = group[path]
-    assert isinstance(found, VirtualArray)
-    return found.meta.attributes
+    return array_at(group, path).meta.attributes
 
 
 @pytest.mark.parametrize("policy", ["common", "first"])
