@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.chunks import read_chunks
 
 from byteatlas.errors import Absent
 from byteatlas.io.memory import MemorySource
-from byteatlas.manifest.model import MISSING, SourceInfo, VirtualArray, VirtualGroup
-from byteatlas.meta.grid import chunk_counts, chunk_shape_at
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
+from byteatlas.meta.model import Encoding
 from byteatlas.scanning.contract import Ask, Scanner, ScanOptions
 from byteatlas.scanning.duties import complete
 from byteatlas.scanning.feed import Feed
@@ -39,25 +40,11 @@ def _nothing_else(url: str) -> Any:
 
 def read_plain(array: VirtualArray, data: bytes) -> NDArray[Any]:
     """The values of an array whose only codec is ``bytes``."""
-    meta = array.meta
-    out = np.zeros(meta.shape, meta.data_type.numpy)
-    if meta.fill_value is not None:
-        out[...] = meta.fill_value
-    counts = chunk_counts(meta.shape, meta.grid)
-    total = int(np.prod(counts, dtype=np.int64))
-    rows = array.manifest.rows(np.arange(total, dtype=np.int64))
-    for k in range(total):
-        if rows.source[k] == MISSING:
-            continue
-        index = tuple(int(i) for i in np.unravel_index(k, counts)) if counts else ()
-        encoding = meta.encodings[0 if rows.encoding is None else int(rows.encoding[k])]
+
+    def plain(encoding: Encoding, shape: tuple[int, ...], raw: Any) -> NDArray[Any]:
         (codec,) = encoding.codecs
         assert codec.name == "bytes"
-        stored = meta.data_type.numpy.newbyteorder(">" if codec.configuration.get("endian") == "big" else "<")
-        full = chunk_shape_at(meta.grid, index)
-        start, length = int(rows.offset[k]), int(rows.length[k])
-        raw = data[start : start + length]
-        chunk = np.frombuffer(raw, stored).reshape(encoding.chunk_shape or full)
-        where = tuple(slice(i * c, min((i + 1) * c, n)) for i, c, n in zip(index, full, meta.shape, strict=True))
-        out[where] = chunk[tuple(slice(0, s.stop - s.start) for s in where)]
-    return out
+        stored = array.meta.data_type.numpy.newbyteorder(">" if codec.configuration.get("endian") == "big" else "<")
+        return np.frombuffer(raw, stored).reshape(encoding.chunk_shape or shape)
+
+    return read_chunks(array, data, plain)

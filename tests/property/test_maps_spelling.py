@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.documents import zarray
 from tests.maps import URLS
 
 from byteatlas.manifest.json import read as json_read
@@ -18,16 +19,7 @@ from byteatlas.manifest.references import read_references
 from byteatlas.types import ByteRange
 
 COUNTS = (4, 12)
-ZARRAY = {
-    "zarr_format": 2,
-    "shape": list(COUNTS),
-    "chunks": [1, 1],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": 0,
-}
+ZARRAY = zarray(list(COUNTS), [1, 1])
 VALUES = st.one_of(
     st.tuples(URLS, st.integers(0, 2**40), st.integers(1, 2**31)).map(list),
     st.tuples(URLS, st.integers(0, 2**40), st.integers(1, 2**31)).map(list),

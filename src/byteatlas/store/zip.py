@@ -5,7 +5,6 @@ Only the central directory is trusted for names and sizes; a member that inflate
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
 import zlib
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Unsupported
+from byteatlas.io.file import open_file
 from byteatlas.io.local import LocalSource
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
@@ -54,36 +54,6 @@ class Part:
         return self.inner.read([ByteRange(self.start, self.length)])[0]
 
 
-class _File(io.RawIOBase):
-    """A source as a file, for reading the central directory."""
-
-    def __init__(self, source: Source) -> None:
-        self._source, self._at, self._size = source, 0, source.size()
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        at = offset + {0: 0, 1: self._at, 2: self._size}[whence]
-        if at < 0:
-            raise OSError("a position before the beginning")
-        self._at = at
-        return at
-
-    def read(self, size: int | None = -1) -> bytes:
-        left = max(self._size - self._at, 0)
-        n = left if size is None or size < 0 else min(size, left)
-        data = bytes(self._source.read([ByteRange(self._at, n)])[0]) if n else b""
-        self._at += n
-        return data
-
-
 class ZipStore:
     """The members of a ZIP file, read-only."""
 
@@ -92,7 +62,7 @@ class ZipStore:
     def __init__(self, source: Source) -> None:
         self._source, self._url = source, source.url
         try:
-            with zipfile.ZipFile(_File(source)) as archive:
+            with open_file(source) as file, zipfile.ZipFile(file) as archive:
                 members = archive.infolist()
         except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, EOFError) as error:
             raise CorruptFile(0, f"no readable ZIP directory: {error}", source.url) from error

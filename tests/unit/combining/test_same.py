@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.maps import array_at
 
 from byteatlas import api
 from byteatlas.array import Array
@@ -146,9 +147,7 @@ def test_equal_values_that_are_not_one_object(value: object) -> None:
 
 
 def attributes_of(group: VirtualGroup, path: str) -> object:
-    found = group[path]
-    assert isinstance(found, VirtualArray)
-    return found.meta.attributes
+    return array_at(group, path).meta.attributes
 
 
 @pytest.mark.parametrize("policy", ["common", "first"])

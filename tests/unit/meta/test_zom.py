@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.documents import zarray
 
 from byteatlas.codecs import build_pipeline
 from byteatlas.errors import InvalidMetadata, Unsupported
@@ -20,17 +21,7 @@ from byteatlas.meta.zom.versions import to_v2, to_v3
 
 
 def array2(**changes: object) -> ArrayMeta:
-    document = {
-        "zarr_format": 2,
-        "shape": [4, 6],
-        "chunks": [2, 3],
-        "dtype": "<i4",
-        "fill_value": None,
-        "order": "C",
-        "filters": None,
-        "compressor": {"id": "zlib", "level": 1},
-        **changes,
-    }
+    document = zarray([4, 6], [2, 3], fill_value=None, compressor={"id": "zlib", "level": 1}) | changes
     return v2.parse_array(document, {"_ARRAY_DIMENSIONS": ["y", "x"], "units": "m"})
 
 

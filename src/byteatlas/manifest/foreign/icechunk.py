@@ -5,11 +5,9 @@ Arrays are Zarr version 3 there; chunks in the map become native chunks.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import posixpath
-import threading
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,21 +74,10 @@ def _storage(where: str | os.PathLike[str] | Any) -> Any:
 
 
 def _wait(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where an event loop runs already (notebooks)."""
-    box: list[Any] = []
+    """Run a coroutine to its end on zarr's own event loop, also where one runs already (notebooks)."""
+    from zarr.core.sync import sync
 
-    def target() -> None:
-        try:
-            box.append(asyncio.run(work))
-        except BaseException as error:  # handed to the caller's thread below, whatever it is
-            box.append(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    if isinstance(box[0], BaseException):
-        raise box[0]
-    found: T = box[0]
+    found: T = sync(work)
     return found
 
 

@@ -6,7 +6,6 @@ become a range of ``s3://bucket/all.zip``, which any reader can fetch without re
 
 from __future__ import annotations
 
-import io
 import struct
 import tarfile
 import zipfile
@@ -18,59 +17,14 @@ from urllib.parse import unquote
 import numpy as np
 
 from byteatlas.errors import CorruptFile, FetchFailed, NotFound, Unsupported
+from byteatlas.io.file import open_file
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
 from byteatlas.manifest.model import WHOLE, ChunkManifest, SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import map_arrays
-from byteatlas.types import Buffer, ByteRange
+from byteatlas.types import ByteRange
 
 _LOCAL = struct.Struct("<4s22xHH")  # APPNOTE 4.3.7: signature, ..., length of the name, length of the extra field
-_WINDOW = 1 << 18
-
-
-class SourceFile(io.RawIOBase):
-    """A source as a read-only file object, read through one window."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__()
-        self._source, self._size, self._at = source, source.size(), 0
-        self._base, self._window = 0, memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        start = {0: 0, 1: self._at, 2: self._size}[whence]
-        if start + offset < 0:
-            raise OSError("before the beginning of the file")
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int = -1, /) -> bytes:
-        end = self._size if size is None or size < 0 else min(self._at + size, self._size)
-        if end <= self._at:
-            return b""
-        if not (self._base <= self._at and end <= self._base + len(self._window)):
-            length = min(max(_WINDOW, end - self._at), self._size - self._at)
-            begin = self._at
-            if length < _WINDOW:  # near the end of the file: directories are read backwards
-                begin = max(0, self._size - _WINDOW)
-                length = self._size - begin
-            self._window, self._base = memoryview(self._source.read([ByteRange(begin, length)])[0]), begin
-        data = bytes(self._window[self._at - self._base : end - self._base])
-        self._at = end
-        return data
-
-    def readinto(self, buffer: Buffer, /) -> int:  # type: ignore[override]
-        data = self.read(len(buffer))
-        memoryview(buffer)[: len(data)] = data
-        return len(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +41,8 @@ def zip_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
     The local header's own extra field has a length of its own, so the directory alone cannot tell where data begin.
     """
     try:
-        archive = zipfile.ZipFile(SourceFile(source))
-        infos = archive.infolist()
+        with open_file(source) as file, zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError) as error:
         if isinstance(error, FetchFailed):
             raise
@@ -116,7 +70,7 @@ def _zip_member(source: Source, info: zipfile.ZipInfo) -> ArchiveMember:
 def tar_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
     """The members of an uncompressed tar archive by name (the last of a name counts, as when it is unpacked)."""
     try:
-        with tarfile.TarFile(fileobj=SourceFile(source)) as archive:
+        with open_file(source) as file, tarfile.TarFile(fileobj=file) as archive:
             found = {m.name: m for m in archive.getmembers() if m.isreg()}
     except (tarfile.TarError, OSError, ValueError, struct.error) as error:
         if isinstance(error, FetchFailed):

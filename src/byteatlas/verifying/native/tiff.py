@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import MissingExtra
 from byteatlas.io.source import Source
 from byteatlas.verifying.native.contract import NativeArray, NativeFile
-from byteatlas.verifying.native.place import path_or_bytes
+from byteatlas.verifying.native.place import path_or_file
 
 YCBCR, OLD_JPEG = 6, 6
 BYTES = frozenset({1, 5, 8, 32773, 32946})
@@ -90,5 +90,5 @@ def open_tiff(source: Source) -> Iterator[NativeFile]:
         import tifffile
     except ImportError as error:
         raise MissingExtra("verify", "verifying TIFF files") from error
-    with tifffile.TiffFile(path_or_bytes(source)) as file:
+    with path_or_file(source) as place, tifffile.TiffFile(place) as file:
         yield Tiff(file)
