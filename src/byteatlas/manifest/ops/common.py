@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from byteatlas.manifest.model import (
     VirtualArray,
     VirtualGroup,
     VirtualNode,
+    unpickled,
 )
 from byteatlas.types import Shape
 
@@ -64,6 +66,9 @@ class Renamed:
     inner: Manifest
     change: Callable[[SourceInfo], SourceInfo]
     _snapshot: tuple[SourceInfo, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
 
     @property
     def grid_shape(self) -> Shape:
