@@ -77,8 +77,8 @@ if _TYPE_CHECKING:
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
     from byteatlas.scanning.contract import ScanOptions
+    from byteatlas.verifying.options import VerifyOptions
     from byteatlas.verifying.report import VerifyItem, VerifyReport
-    from byteatlas.verifying.run import VerifyOptions
 
 __all__ = [
     "Access",
@@ -155,18 +155,19 @@ __all__ = [
 
 _PLACES = {
     "byteatlas.api": "RefusalWarning VirtualTree append combine concat copy create_array create_group from_model "
-    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model verify "
-    "write",
+    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model "
+    "verify write",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
     "byteatlas.array.writing.copy": "CopyOptions CopyReport",
     "byteatlas.array.writing.create": "array_meta",
     "byteatlas.array.writing.write": "ArrayWriteOptions WritableArray",
     "byteatlas.combining.append": "Appended",
-    "byteatlas.combining.model": "ByOrder CombineOptions Compute Finding FromAttribute FromName FromVariable Plan Values",
+    "byteatlas.combining.model": "ByOrder CombineOptions Compute Finding FromAttribute FromName FromVariable Plan "
+    "Values",
     "byteatlas.combining.plan": "Prepared",
-    "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed Forbidden "
-    "InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
+    "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
+    "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
     "byteatlas.executors.results": "Failure Results",
     "byteatlas.executors.scanning": "scan_many",
     "byteatlas.io.access": "Access",
@@ -177,7 +178,7 @@ _PLACES = {
     "byteatlas.progress": "Progress",
     "byteatlas.scanning.contract": "ScanOptions",
     "byteatlas.verifying.report": "VerifyItem VerifyReport",
-    "byteatlas.verifying.run": "VerifyOptions",
+    "byteatlas.verifying.options": "VerifyOptions",
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 

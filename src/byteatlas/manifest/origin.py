@@ -9,18 +9,16 @@ import numpy as np
 
 from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.open_file import OPEN_FILE
-from byteatlas.io.policy import FILES, Policy, foreign, origin_of
-from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
+from byteatlas.io.policy import Policy, foreign
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.ops.common import Renamed, all_arrays, map_arrays
 
 
-def marked(node: VirtualNode, origin: str) -> VirtualNode:
+def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
     """The tree with ``foreign`` set on each source that a file at ``origin`` has no right to name.
 
     A scanner makes its sources as it likes; this looks at what came out.
     """
-    if origin_of(origin) == FILES:
-        return node
 
     def info(source: SourceInfo) -> SourceInfo:
         return replace(source, foreign=foreign(origin, source.url))
@@ -30,7 +28,8 @@ def marked(node: VirtualNode, origin: str) -> VirtualNode:
             return old
         return replace(old, manifest=Renamed(old.manifest, info))
 
-    return map_arrays(node, array)
+    found = map_arrays(node, array)
+    return found if isinstance(found, VirtualGroup) else node
 
 
 def check_written(node: VirtualNode, policy: Policy | None = None) -> None:

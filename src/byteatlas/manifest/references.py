@@ -12,7 +12,7 @@ from typing import Any
 
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.local import LocalSource, local_path
+from byteatlas.io.local import LocalSource, absolute, local_path
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
@@ -26,12 +26,6 @@ from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
 
 PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
-
-
-def absolute(url: str) -> str:
-    """A map's own URL, with local paths made absolute, so that relative sources do not depend on the working folder."""
-    path = local_path(url)
-    return url if path is None else str(Path(path).absolute())
 
 
 def read_references(
