@@ -14,6 +14,7 @@ from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import LocalSource, absolute, local_path
 from byteatlas.io.memory import MemorySource
+from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import compressing, decompressed
@@ -51,7 +52,9 @@ def read_references(
         case Mapping():
             return _read_text(MemorySource(_as_text(target), "map"), "map", options)
     url = absolute(os.fspath(target)).rstrip("/")
-    options = replace(options, origin=url, base=url if options.base is None else options.base)
+    if options.base is None and not url.startswith(OPEN_FILE):  # which has no folder
+        options = replace(options, base=url)
+    options = replace(options, origin=url)
     if url.endswith(".dmrpp"):
         from byteatlas.manifest.foreign.dmrpp import read_dmrpp
 
