@@ -68,6 +68,7 @@ if _TYPE_CHECKING:
         SourceChanged,
         Unsupported,
     )
+    from byteatlas.executors.combining import prepare_many
     from byteatlas.executors.results import Failure, Results
     from byteatlas.executors.scanning import scan_many
     from byteatlas.io.access import Access
@@ -144,6 +145,7 @@ __all__ = [
     "open_writable",
     "plan_combine",
     "prepare_combine",
+    "prepare_many",
     "scan",
     "scan_many",
     "select",
@@ -168,6 +170,7 @@ _PLACES = {
     "byteatlas.combining.plan": "Prepared",
     "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
     "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
+    "byteatlas.executors.combining": "prepare_many",
     "byteatlas.executors.results": "Failure Results",
     "byteatlas.executors.scanning": "scan_many",
     "byteatlas.io.access": "Access",
