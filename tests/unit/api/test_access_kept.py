@@ -72,9 +72,15 @@ WAYS: dict[str, Callable[[str, Path], Any]] = {
     ),
     "copy": lambda url, folder: copied(ba.scan(url, storage_options=KEY), folder / "a.zarr"),
     "combine": lambda url, _: ba.open(ba.combine([ba.scan(url, storage_options=KEY)])),
-    "concat": lambda url, _: ba.open(ba.scan(url, storage_options=KEY).select()),
+    "prepare": lambda url, _: ba.open(ba.prepare_combine([ba.scan(url, storage_options=KEY)]).result().select()),
+    "select": lambda url, _: ba.open(ba.scan(url, storage_options=KEY).select()),
+    "prepare_many": lambda url, _: ba.open(many(url).result()),
     "scan_many": lambda url, _: ba.open(ba.scan_many([url], storage_options=KEY).results[url]),
 }
+
+
+def many(url: str) -> Any:
+    return ba.prepare_many([url], ba.CombineOptions(), storage_options=KEY).prepared
 
 
 def written(url: str, target: Path) -> Path:
