@@ -69,6 +69,7 @@ if _TYPE_CHECKING:
         SourceChanged,
         Unsupported,
     )
+    from byteatlas.executors.combining import prepare_many
     from byteatlas.executors.results import Failure, Results
     from byteatlas.executors.scanning import scan_many
     from byteatlas.io.access import Access
@@ -145,6 +146,7 @@ __all__ = [
     "open_writable",
     "plan_combine",
     "prepare_combine",
+    "prepare_many",
     "scan",
     "scan_many",
     "select",
@@ -156,8 +158,8 @@ __all__ = [
 
 _PLACES = {
     "byteatlas.api": "RefusalWarning VirtualTree append combine concat copy create_array create_group from_model "
-    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model verify "
-    "write",
+    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model "
+    "verify write",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
     "byteatlas.array.writing.copy": "CopyOptions CopyReport",
@@ -170,6 +172,7 @@ _PLACES = {
     "byteatlas.combining.plan": "Prepared",
     "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
     "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
+    "byteatlas.executors.combining": "prepare_many",
     "byteatlas.executors.results": "Failure Results",
     "byteatlas.executors.scanning": "scan_many",
     "byteatlas.io.access": "Access",
@@ -179,8 +182,8 @@ _PLACES = {
     "byteatlas.manifest.options": "MapWriteOptions",
     "byteatlas.progress": "Progress",
     "byteatlas.scanning.contract": "ScanOptions",
-    "byteatlas.verifying.options": "VerifyOptions",
     "byteatlas.verifying.report": "VerifyItem VerifyReport",
+    "byteatlas.verifying.options": "VerifyOptions",
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 

@@ -13,7 +13,8 @@ from byteatlas.api.targets import Readable, References, Target, access_for, is_r
 from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.io.policy import Policy
+from byteatlas.io.local import absolute
+from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON
@@ -63,7 +64,6 @@ def scan(
         CorruptFile: nothing of the file can be understood.
         Unsupported: no scanner knows the format; or a refusal, when asked to raise.
     """
-    from byteatlas.manifest.references import absolute
     from byteatlas.scanning.contract import ScanOptions
     from byteatlas.scanning.driver import scan_source
     from byteatlas.scanning.plugins import installed
@@ -82,6 +82,10 @@ def scan(
         format=format,
         progress=None if progress is None else lambda n: progress(Progress("scan", place, n)),
     )
+    if origin_of(name) != FILES:
+        from byteatlas.manifest.origin import marked
+
+        found = marked(found, name)
     if side_file is not None:
         from byteatlas.manifest.ops.inline import aside
 

@@ -9,7 +9,6 @@ from typing import Any
 from byteatlas.api.reading import chosen, reader
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.tree import LazyArrays
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -67,6 +66,8 @@ def rooted(node: VirtualNode, access: Access = DEFAULT) -> VirtualTree | Virtual
 
 def reached(arrays: Mapping[str, VirtualArray], access: Access) -> Mapping[str, VirtualArray]:
     """The arrays, each with how its bytes may be reached; those that are read when asked for still are."""
+    from byteatlas.manifest.tree import LazyArrays
+
     if isinstance(arrays, LazyArrays):
         return LazyArrays({name: name for name in arrays}, lambda name: replace(arrays[name], access=access))
     return {name: replace(array, access=access) for name, array in arrays.items()}

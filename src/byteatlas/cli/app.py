@@ -43,8 +43,8 @@ COMMANDS: Mapping[str, Entry] = {
     "select": Entry("byteatlas.cli.select:select", "Write the part of a map between coordinate values."),
     "split": Entry("byteatlas.cli.maps:split", "Write one map as several."),
     "append": Entry("byteatlas.cli.maps:append", "Add maps or archives to a map."),
-    "diff": Entry("byteatlas.cli.maps:diff", "Compare two maps."),
-    "stats": Entry("byteatlas.cli.maps:stats", "Count chunks and bytes; what a slice would cost."),
+    "diff": Entry("byteatlas.cli.compare:diff", "Compare two maps."),
+    "stats": Entry("byteatlas.cli.compare:stats", "Count chunks and bytes; what a slice would cost."),
     "demo": Entry("byteatlas.cli.demo:demo", "Make a small archive, index, combine, check and draw it."),
 }
 

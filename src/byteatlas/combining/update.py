@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import absolute
 from byteatlas.io.output import existing_folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
@@ -17,7 +18,6 @@ from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, Virtua
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
-from byteatlas.manifest.references import absolute
 from byteatlas.manifest.tree import node_documents
 from byteatlas.types import JSON
 

@@ -25,6 +25,16 @@ def local_path(url: str) -> str | None:
     return unquote(parts.path)
 
 
+def absolute(url: str) -> str:
+    """A URL that does not depend on the working folder: local paths made absolute.
+
+    >>> absolute("s3://bucket/a.nc"), absolute("file:///data/a.nc")
+    ('s3://bucket/a.nc', '/data/a.nc')
+    """
+    path = local_path(url)
+    return url if path is None else str(Path(path).absolute())
+
+
 ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 

@@ -16,6 +16,9 @@ class MemorySource:
     def __init__(self, data: Buffer, url: str = "memory:") -> None:
         self._data, self._url = memoryview(data).cast("B"), url
 
+    def __reduce__(self) -> tuple[type[MemorySource], tuple[bytes, str]]:
+        return MemorySource, (bytes(self._data), self._url)
+
     @property
     def url(self) -> str:
         return self._url

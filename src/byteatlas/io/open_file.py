@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO, TypeGuard
 
 from byteatlas.errors import BadRequest, FetchFailed
+from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
 
@@ -22,8 +24,6 @@ class FileSource:
     __slots__ = ("_file", "_lock", "_size", "_url")
 
     def __init__(self, file: BinaryIO) -> None:
-        if not (file.readable() and file.seekable()):
-            raise BadRequest("an open file must be readable and seekable")
         name = PurePath(str(getattr(file, "name", ""))).name or "unnamed"
         self._file, self._url = file, f"{OPEN_FILE}://{id(file):x}/{name}"
         self._lock = threading.Lock()
@@ -32,7 +32,7 @@ class FileSource:
         file.seek(at)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.read_all(), self._url)
+        return MemorySource, (self.read_all(), self._url)
 
     @property
     def url(self) -> str:
@@ -67,12 +67,6 @@ class FileSource:
             return self._read(ByteRange(0, self._size))
 
 
-def _restored(data: bytes, url: str) -> Source:
-    from byteatlas.io.memory import MemorySource
-
-    return MemorySource(data, url)
-
-
 def is_open_file(target: object) -> TypeGuard[BinaryIO]:
     """Whether somebody hands in an open file instead of its name."""
     return hasattr(target, "read") and hasattr(target, "seek")
@@ -85,6 +79,10 @@ def source_of(file: BinaryIO) -> str | Source:
 
     Raises `BadRequest` for a file that is not binary, readable and seekable.
     """
+    if isinstance(file, io.TextIOBase):
+        raise BadRequest("an open file must be binary: open(name, 'rb')")
+    if not (file.readable() and file.seekable()):
+        raise BadRequest("an open file must be readable and seekable")
     name = getattr(file, "name", None)
     if isinstance(name, str) and hasattr(file, "fileno"):
         try:
@@ -97,6 +95,4 @@ def source_of(file: BinaryIO) -> str | Source:
         from byteatlas.io.remote import FsspecSource
 
         return FsspecSource.on(system, path, system.unstrip_protocol(path))
-    if isinstance(file.read(0), str):
-        raise BadRequest("an open file must be binary: open(name, 'rb')")
     return FileSource(file)

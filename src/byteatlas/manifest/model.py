@@ -145,6 +145,14 @@ class ChunkManifest:
         return len(self.source)
 
 
+def unpickled(manifest: ChunkManifest) -> ChunkManifest:
+    """What manifests that read on demand become in another process: their columns.
+
+    Such a class says ``return unpickled, (self.load(),)`` in its ``__reduce__``.
+    """
+    return manifest
+
+
 def empty_manifest(grid_shape: Shape) -> ChunkManifest:
     """A manifest in which every chunk is missing."""
     n = math.prod(grid_shape)

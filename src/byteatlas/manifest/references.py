@@ -13,8 +13,9 @@ from typing import Any
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import form_of_name
-from byteatlas.io.local import LocalSource, local_path
+from byteatlas.io.local import LocalSource, absolute, local_path
 from byteatlas.io.memory import MemorySource
+from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import compressing, decompressed
@@ -25,12 +26,6 @@ from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
 from byteatlas.manifest.origin import check_written
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
-
-
-def absolute(url: str) -> str:
-    """A map's own URL, with local paths made absolute, so that relative sources do not depend on the working folder."""
-    path = local_path(url)
-    return url if path is None else str(Path(path).absolute())
 
 
 def read_references(
@@ -56,7 +51,9 @@ def read_references(
         case Mapping():
             return _read_text(MemorySource(_as_text(target), "map"), "map", options)
     url = absolute(os.fspath(target)).rstrip("/")
-    options = replace(options, origin=url, base=url if options.base is None else options.base)
+    if options.base is None and not url.startswith(OPEN_FILE):  # which has no folder
+        options = replace(options, base=url)
+    options = replace(options, origin=url)
     path = local_path(url)
     if path is not None and (Path(path) / "snapshots").is_dir():
         from byteatlas.manifest.foreign.icechunk import is_repository, read_icechunk

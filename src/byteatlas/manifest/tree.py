@@ -40,6 +40,9 @@ class LazyArrays(Mapping[str, VirtualArray]):
         self._paths, self._make = paths, make
         self._built: dict[str, VirtualArray] = {}
 
+    def __reduce__(self) -> tuple[type[dict[str, VirtualArray]], tuple[dict[str, VirtualArray]]]:
+        return dict, (dict(self),)
+
     def __getitem__(self, name: str) -> VirtualArray:
         if name not in self._built:
             self._built[name] = self._make(self._paths[name])

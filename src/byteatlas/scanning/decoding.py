@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from byteatlas.codecs.core.contract import ByteSpec, ByteStep
-from byteatlas.codecs.core.pipeline import Binder
 from byteatlas.codecs.core.registry import default_registry
+from byteatlas.codecs.core.resolve import Binder
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.model import CodecSpec
 from byteatlas.types import Buffer

@@ -26,11 +26,11 @@ class Original:
 
     def find(self, path: str) -> tuple[VirtualArray, NativeArray] | None:
         locators = next((i.locators for i in self.scanned.report if i.path.strip("/") == path), ())
-        native = self.native.array(path, locators)
         try:
             virtual = self.scanned[path]
         except ByteatlasError:
-            return None
+            return None  # refused, perhaps for what it leads to: the format's library would follow it
+        native = self.native.array(path, locators) if isinstance(virtual, VirtualArray) else None
         return (virtual, native) if native is not None and isinstance(virtual, VirtualArray) else None
 
 

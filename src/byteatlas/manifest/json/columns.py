@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,28 @@ from byteatlas.manifest.json.intern import distinct_slices, intern_urls
 from byteatlas.manifest.json.numbers import grid_positions, two_numbers
 from byteatlas.manifest.json.small_numbers import SMALL_BATCH, slices, small_pairs, small_positions
 from byteatlas.manifest.json.tokens import Entries, unescape
-from byteatlas.manifest.kinds.sparse import Collector
+from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import WHOLE
-from byteatlas.manifest.tree import is_document, key_prefix
+from byteatlas.manifest.options import MapReadOptions
+from byteatlas.manifest.tree import DocumentTree, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys
 from byteatlas.types import JSON, Shape
 
-if TYPE_CHECKING:
-    from byteatlas.manifest.json.read import JsonMap
-
 LARGEST = (1 << 63) - 1
 _CHUNK_LIKE = re.compile(r"(c[./])?\d+([./]\d+)*\Z")
+
+
+class MapText(Protocol):
+    """The map that is read, as far as its columns need to know it."""
+
+    where: str
+    options: MapReadOptions
+    hierarchy: DocumentTree
+    table: SourceTable
+
+    def meta(self, path: str) -> ArrayMeta: ...
+    def url(self, text: str) -> str: ...
 
 
 def decode_text(text: str, where: str) -> bytes:
@@ -91,7 +101,7 @@ class _Owner:
 class ColumnSink:
     """Collects every array's rows."""
 
-    def __init__(self, of: JsonMap) -> None:
+    def __init__(self, of: MapText) -> None:
         self._map = of
         self.collectors: dict[str, Collector] = {}
         self._prefixes: dict[str, str] = {}

@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from byteatlas.manifest.json.generate import expand_gen
 from byteatlas.manifest.json.template import Templates
 from byteatlas.manifest.json.tokens import Entries, Irregular, Reader, scan_object, unescape
 from byteatlas.manifest.kinds.sparse import SourceTable
-from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode
+from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode, unpickled
 from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.tree import DocumentTree, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
@@ -352,6 +353,9 @@ class LazyJson:
         self._counts = chunk_counts(meta.shape, meta.grid)
         self._inlined: dict[int, bytes] = {}
         self._looked = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
 
     @property
     def grid_shape(self) -> Shape:

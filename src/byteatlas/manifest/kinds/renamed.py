@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo
+from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, unpickled
 from byteatlas.types import Shape
 
 
@@ -19,6 +20,9 @@ class RenamedManifest:
     inner: Manifest
     change: Callable[[SourceInfo], SourceInfo]
     _snapshot: tuple[SourceInfo, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
 
     @property
     def grid_shape(self) -> Shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import NotFound
 from byteatlas.manifest.columns import concatenated_manifests
 from byteatlas.manifest.merged_sources import MergedSources
-from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo
+from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, unpickled
 from byteatlas.types import Shape
 
 
@@ -33,6 +34,9 @@ class SegmentedManifest:
         self._table = MergedSources()
         self._numbers: list[NDArray[np.int32]] = [np.zeros(0, np.int32) for _ in segments]
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
 
     @property
     def grid_shape(self) -> Shape:

@@ -21,7 +21,7 @@ from byteatlas.errors import BadRequest, FetchFailed, InvalidMetadata, NotFound
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.read import document, source_infos
 from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode
+from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode, unpickled
 from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.parquet.arrow import _inline, _integers, _single, _valid
 from byteatlas.manifest.tree import DocumentTree, is_document
@@ -186,6 +186,9 @@ class LazyParquet:
         self._map, self._path = of, path
         self._counts = chunk_counts(meta.shape, meta.grid)
         self._total = math.prod(self._counts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
 
     @property
     def grid_shape(self) -> Shape:
