@@ -6,7 +6,6 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace as with_options
 from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
@@ -51,6 +50,7 @@ from byteatlas.scanning.plugins import installed
 from byteatlas.store.base import Store
 from byteatlas.store.write import WriteTarget, writable
 from byteatlas.types import JSON
+from byteatlas.values import replace as with_options
 from byteatlas.verifying import VerifyOptions, VerifyReport, verify_node
 
 Target: TypeAlias = str | os.PathLike[str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from byteatlas.manifest.model import INLINE, MISSING, WHOLE, Manifest, VirtualAr
 from byteatlas.meta.model import ArrayMeta, CodecSpec, RectilinearGrid
 from byteatlas.meta.text import shape_text
 from byteatlas.types import JSON, JSONObject, Shape
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

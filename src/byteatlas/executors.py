@@ -12,13 +12,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from byteatlas.combining.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest, ByteatlasError, MissingExtra
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from byteatlas.combining.plan import Prepared

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from byteatlas.values import dataclass
 
 JSON: TypeAlias = Any
 """A JSON document: None, bool, int, float, str, list or dict of JSON.
@@ -18,7 +19,7 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 Buffers: TypeAlias = Sequence[Buffer]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class ByteRange:
     """Bytes ``[offset, offset + length)`` of a file.
 

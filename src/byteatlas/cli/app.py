@@ -7,12 +7,12 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from byteatlas import __version__, errors
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 from byteatlas.combining.chunks.slicing import RowSlice
 from byteatlas.errors import InvalidMetadata
@@ -19,6 +18,7 @@ from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.references import absolute
 from byteatlas.manifest.tree import node_documents
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 
 def update_parquet(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from byteatlas.io.local import LocalSource, local_path
@@ -15,6 +14,7 @@ from byteatlas.io.remote import FsspecSource
 from byteatlas.io.source import Source
 from byteatlas.io.wrap import Retrying
 from byteatlas.types import JSON, Buffer
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

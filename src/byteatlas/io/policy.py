@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 
 from byteatlas.errors import Forbidden
 from byteatlas.io.local import local_path
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.types import JSON, ByteRange, Shape
+from byteatlas.values import dataclass, field
 
 MISSING = -1
 """In the ``source`` column: no bytes anywhere; the chunk reads as the fill value."""

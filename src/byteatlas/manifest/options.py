@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from byteatlas.io.local import local_path
 from byteatlas.io.policy import join
+from byteatlas.values import dataclass
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
 AbsentParts: TypeAlias = Literal["raise", "missing"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from byteatlas.manifest.json.write import write_json
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, ReadOptions, WriteOptions
 from byteatlas.types import JSON, Buffer
+from byteatlas.values import replace
 
 PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 

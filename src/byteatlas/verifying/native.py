@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.errors import MissingExtra
 from byteatlas.io.local import local_path
 from byteatlas.io.source import Source
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 HIDDEN = frozenset(
     {

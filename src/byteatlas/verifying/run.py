@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from byteatlas.meta.model import ArrayMeta
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
 from byteatlas.scanning.plugins import installed
+from byteatlas.values import dataclass, field
 from byteatlas.verifying.compare import first_difference, first_difference_meant, same_attribute
 from byteatlas.verifying.native import NATIVE_ERRORS, READERS, NativeArray, NativeFile
 from byteatlas.verifying.report import VerifyItem, VerifyReport

@@ -7,7 +7,6 @@ request.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from byteatlas.array.reading.pool import Scratch
 from byteatlas.array.reading.raw import strides_of
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer, Shape
+from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 MOST_POINTS = 1 << 20

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +29,7 @@ from byteatlas.store.base import WritableStore, check_path
 from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes, StoredArray
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, replace
 
 REMOTE_PUTS = 16
 """Chunks put to remote storage at once, when nobody chose a number."""
@@ -51,6 +51,9 @@ class WriteOptions:
     threads: int | None = None
 
 
+DEFAULT_WRITING = WriteOptions()
+
+
 class WritableArray(Array):
     """A stored array that can be assigned to. Not safe for several writers of one chunk at a time."""
 
@@ -62,7 +65,7 @@ class WritableArray(Array):
         path: str,
         meta: ArrayMeta,
         options: ReadOptions = DEFAULT,
-        write: WriteOptions = WriteOptions(),
+        write: WriteOptions = DEFAULT_WRITING,
         registry: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(meta, StoreLocator.of(store, path, StoredArray(meta)), path, options, registry)
@@ -258,7 +261,7 @@ def create_array(
     meta: ArrayMeta,
     *,
     options: ReadOptions = DEFAULT,
-    write: WriteOptions = WriteOptions(),
+    write: WriteOptions = DEFAULT_WRITING,
     registry: Mapping[str, Any] | None = None,
 ) -> WritableArray:
     """Create an array that holds its fill value, and the groups above it that do not exist yet.
@@ -289,7 +292,7 @@ def open_writable(
     path: str = "",
     *,
     options: ReadOptions = DEFAULT,
-    write: WriteOptions = WriteOptions(),
+    write: WriteOptions = DEFAULT_WRITING,
     registry: Mapping[str, Any] | None = None,
 ) -> WritableArray:
     """An existing array for writing. Raises `NotFound`, `BadRequest` (a group)."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import imagecodecs
@@ -30,6 +29,7 @@ from byteatlas.codecs.core.registry import default_registry
 from byteatlas.codecs.numcodecs.image_encode import as_serializer, bytes_encoder, image_encoder
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 
 IMAGES = (
     "apng", "avif", "bmp", "dds", "exr", "gif", "heif", "htj2k", "jpegls", "jpegsof3", "jpegxr", "jpegxs", "ljpeg",

@@ -7,7 +7,6 @@ import binascii
 import bz2
 import lzma
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import imagecodecs
@@ -17,6 +16,7 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, e
 from byteatlas.codecs.core.options import integer
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 
 def _check(found: int, spec: ByteSpec, name: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import imagecodecs
@@ -22,6 +21,7 @@ from byteatlas.codecs.core.options import integer
 from byteatlas.codecs.core.scratch import SCRATCH
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 HEADER = 24
 SIMD = (2, 4, 8, 16)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.meta import dtypes, fill
 from byteatlas.meta.model import DataType
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 
 ROUNDINGS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "nearest-even": np.rint,

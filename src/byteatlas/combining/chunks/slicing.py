@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.manifest.model import INLINE, ChunkManifest, Manifest, Rows, Sour
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
+from byteatlas.values import replace
 
 Span = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded)."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import Renamed, map_arrays
+from byteatlas.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
