@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.places import ROOT
 
 from byteatlas import api as ba
 from byteatlas.combining import ByOrder, CombineOptions
@@ -17,7 +18,7 @@ from byteatlas.errors import Conflict
 nc = pytest.importorskip("netCDF4")
 cftime = pytest.importorskip("cftime")
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "hdf"
+CORPUS = ROOT.parent / "shared" / "corpus" / "hdf"
 
 
 def files(*patterns: str) -> list[str]:

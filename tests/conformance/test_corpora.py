@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.places import ROOT
 
 import byteatlas as ba
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+SHARED = ROOT.parent / "shared"
 pytestmark = [
     pytest.mark.skipif(not (SHARED / "corpus").is_dir(), reason="the shared corpora are not here"),
     pytest.mark.filterwarnings("ignore"),

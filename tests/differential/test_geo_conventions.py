@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.places import FIXTURES, ROOT
 
 import byteatlas as ba
 from byteatlas.array.writing.create import array_meta
@@ -15,8 +16,7 @@ from byteatlas.errors import NotFound
 from byteatlas.meta.conventions import Affine
 from byteatlas.store.memory import MemoryStore
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-STORES = Path(__file__).resolve().parents[2].parent / "shared" / "corpus" / "zarr" / "stores"
+STORES = ROOT.parent / "shared" / "corpus" / "zarr" / "stores"
 WKT = 'PROJCS["UTM zone 32N"]'
 pytestmark = pytest.mark.filterwarnings("ignore")
 

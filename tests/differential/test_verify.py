@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.archives import small_archive
+from tests.places import ROOT
 
 from byteatlas import api
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
@@ -16,8 +17,6 @@ from byteatlas.verifying.compare import first_difference, same_attribute
 
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("netCDF4")
-
-ROOT = Path(__file__).parents[2]
 
 
 def status(report: VerifyReport, path: str) -> tuple[str, str]:

@@ -50,7 +50,7 @@ def _load(target: str) -> Any:
 @cache
 def default_registry() -> Registry:
     """The built-in codecs and those of installed packages. Two packages with one name: `InvalidMetadata`."""
-    entries: dict[str, str | Make] = dict(BUILTIN)
+    entries: dict[str, str | Make] = {name: row.target for name, row in BUILTIN.items()}
     owners: dict[str, str] = {}
     for point in entry_points(group=GROUP):
         owner = point.dist.name if point.dist is not None else "?"
@@ -72,9 +72,9 @@ def make_codec(spec: CodecSpec, registry: Mapping[str, Make]) -> Codec | None:
         return registry[name](spec.configuration)
     if name in REFUSED:
         raise Unsupported("codec", f"codec {name!r} is refused: {REFUSED[name]}")
-    for prefix, target in FAMILIES.items():
+    for prefix, row in FAMILIES.items():
         if name.startswith(prefix):
-            made: Codec = _load(target)(name, spec.configuration)
+            made: Codec = _load(row.target)(name, spec.configuration)
             return made
     if not spec.must_understand:
         return None

@@ -14,44 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.contract import ArraySpec, ByteCodec, Bytes, ByteSpec, Context, SerializerStep, encoded_limit
+from byteatlas.codecs.core.imagecodecs_table import COMPRESSORS, ENCODERS
 from byteatlas.errors import ByteatlasError, InvalidMetadata, Unsupported
 from byteatlas.types import JSON, Shape
 
-ENCODERS: Mapping[str, tuple[str, ...]] = {
-    "apng": ("level", "strategy", "filter", "photometric", "delay"),
-    "avif": ("level", "speed", "bitspersample", "pixelformat", "codec", "primaries", "transfer", "matrix"),
-    "bmp": ("ppm",),
-    "htj2k": ("level", "rgb", "planar", "resolutions", "reversible", "tlm", "tilepart"),
-    "jpeg2k": ("level", "codecformat", "colorspace", "planar", "reversible", "bitspersample", "resolutions", "mct"),
-    "jpegls": ("level",),
-    "jpegxl": ("level", "effort", "distance", "lossless", "decodingspeed", "photometric", "planar", "usecontainer"),
-    "jpegxr": ("level", "photometric", "hasalpha", "resolution"),
-    "lerc": ("level", "version", "planar", "compression"),
-    "ljpeg": ("bitspersample",),
-    "png": ("level", "strategy", "filter"),
-    "qoi": (),
-    "spng": ("level",),
-    "webp": ("level", "lossless", "method"),
-}
-"""Image formats that can hold some arrays without loss, and the members of the configuration that encoding takes."""
-COMPRESSORS: Mapping[str, tuple[str, ...]] = {
-    "aec": (),
-    "bitshuffle": (),
-    "blosc": ("level", "compressor", "shuffle", "typesize", "blocksize"),
-    "blosc2": ("level", "compressor", "shuffle", "splitmode", "typesize", "blocksize"),
-    "brotli": ("level", "mode", "lgwin"),
-    "bz2": ("level",),
-    "gzip": ("level",),
-    "lz4": ("level", "hc"),
-    "lz4f": ("level", "blocksizeid", "contentchecksum", "blockchecksum"),
-    "lz4h5": ("level", "blocksize"),
-    "lzf": (),
-    "lzfse": (),
-    "snappy": (),
-    "szip": (),
-    "zlibng": ("level",),
-}
-"""Compressors of bytes that can compress, and what that takes besides the members that decoding needs too."""
 ENCODE_FAULTS = (RuntimeError, ValueError, TypeError, NotImplementedError, AttributeError, OverflowError, ImportError)
 """What imagecodecs raises for values, shapes, types and options that a format cannot have, or that a build lacks."""
 

@@ -24,6 +24,7 @@ from byteatlas.codecs.core.contract import (
     SerializerStep,
     encoded_limit,
 )
+from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN
 from byteatlas.codecs.core.options import integer
 from byteatlas.codecs.core.registry import default_registry
 from byteatlas.codecs.numcodecs.image_encode import as_serializer, bytes_encoder, image_encoder
@@ -31,29 +32,6 @@ from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
 
-IMAGES = (
-    "apng", "avif", "bmp", "dds", "exr", "gif", "heif", "htj2k", "jpegls", "jpegsof3", "jpegxr", "jpegxs", "ljpeg",
-    "mozjpeg", "png", "qoi", "rgbe", "spng", "ultrahdr", "webp", "jpeg8",
-)  # fmt: skip
-PLAIN: Mapping[str, tuple[str, ...]] = {
-    "aec": ("bitspersample", "flags", "blocksize", "rsi"),
-    "bitshuffle": ("itemsize", "blocksize"),
-    "blosc": (),
-    "blosc2": (),
-    "brotli": (),
-    "bz2": (),
-    "gzip": (),
-    "lz4": ("header",),
-    "lz4f": (),
-    "lz4h5": (),
-    "lzf": ("header",),
-    "lzfse": (),
-    "lzo": ("header",),
-    "snappy": (),
-    "szip": ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline", "header"),
-    "zlibng": (),
-}
-"""Compressors of bytes, and the members of the configuration that decoding needs."""
 SIZED = frozenset(("aec", "szip", "lzf", "lzo", "lz4", "blosc", "brotli", "snappy", "lz4f", "gzip", "zlibng"))
 """Those that take the decoded size and stop there."""
 AEC_BLOCK = 64 * 4

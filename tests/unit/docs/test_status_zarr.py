@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
+from tests.places import ROOT
+
+from byteatlas.codecs.core.imagecodecs_table import COMPRESSORS, ENCODERS, IMAGES, PLAIN
 from byteatlas.codecs.core.table import CORE, KERCHUNK, NUMCODECS, REFUSED
-from byteatlas.codecs.numcodecs.image_encode import COMPRESSORS, ENCODERS
-from byteatlas.codecs.numcodecs.images import IMAGES, PLAIN
 from byteatlas.meta.dtypes import KNOWN, NARROW
 
-TEXT = (Path(__file__).parents[2] / "docs" / "status" / "zarr.md").read_text()
+TEXT = (ROOT / "docs" / "status" / "zarr.md").read_text()
 
 
 def rows(heading: str) -> dict[str, str]:

@@ -12,18 +12,19 @@ import h5py
 import numpy as np
 import pytest
 from tests.hdf5_reading import plain, read_array, same, scan_file
+from tests.places import FIXTURES
 
 import byteatlas as ba
 from byteatlas.manifest.model import VirtualArray
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "hdf5"
-FILE = FIXTURES / "types.h5"
+HDF5 = FIXTURES / "hdf5"
+FILE = HDF5 / "types.h5"
 UNREADABLE = {"opaque"}
 """h5py does not convert opaque data with a tag of its own; its bytes are compared."""
 
 
 def maker(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, FIXTURES / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, HDF5 / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+
+from tests.places import ROOT
 
 from byteatlas.scanning.reasons import EXPLAINED, Reason
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reasons.md"
+PAGE = ROOT / "docs" / "reference" / "reasons.md"
 
 
 def test_reason_codes() -> None:

@@ -13,8 +13,7 @@ import byteatlas as ba
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array
 from byteatlas.codecs import build_pipeline
-from byteatlas.codecs.numcodecs.image_encode import COMPRESSORS, ENCODERS
-from byteatlas.codecs.numcodecs.images import IMAGES
+from byteatlas.codecs.core.imagecodecs_table import COMPRESSORS, ENCODERS, IMAGES
 from byteatlas.errors import Unsupported
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
+
+from tests.places import ROOT
 
 from byteatlas.meta.model import CodecSpec
 from byteatlas_scanners.hdf5.filters.message import Filter
 from byteatlas_scanners.hdf5.filters.registry import OWN, ROWS, Row
 from byteatlas_scanners.hdf5.format.types import Bits, Datatype, Kind
 
-FOLDER = Path(__file__).parents[2] / "docs" / "status"
+FOLDER = ROOT / "docs" / "status"
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from docs.status.make_raster import COMPRESSIONS, FILES
+from tests.places import ROOT
 
 from byteatlas.codecs.core.table import BUILTIN
 from byteatlas_scanners.tiff import samples
 from byteatlas_scanners.tiff.page import JPEGS, LERC, NONE, WEBP
 
-STATUS = Path(__file__).parents[2] / "docs" / "status"
+STATUS = ROOT / "docs" / "status"
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 from fixtures.hdf5.make_structure import VERSIONS, WRITERS
+from tests.places import FIXTURES
 
 from byteatlas import api
 from byteatlas.array.array import Array
@@ -82,7 +83,7 @@ def test_groups(make: Make, version: str) -> None:
 
 def test_shared_messages() -> None:
     """Everything that the library can share, in lists and trees; shared attributes of objects that have many."""
-    path = Path(__file__).parents[2] / "fixtures" / "hdf5" / "shared_messages.h5"
+    path = FIXTURES / "hdf5" / "shared_messages.h5"
     virtual = api.scan(str(path), on_refusal="raise")
     root, seen = opened(virtual), 0
     with h5py.File(path) as file:

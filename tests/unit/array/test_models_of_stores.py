@@ -10,7 +10,7 @@ from typing import Any, Literal
 import fsspec
 import numpy as np
 import pytest
-from tests.unit.test_meta_zom import array2, hierarchy
+from tests.unit.meta.test_zom import array2, hierarchy
 
 import byteatlas as ba
 from byteatlas.array.models import create_from_model

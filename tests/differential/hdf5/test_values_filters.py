@@ -10,7 +10,7 @@ import h5py
 import imagecodecs
 import numpy as np
 import pytest
-from tests.differential.test_hdf5_values_types import maker
+from tests.differential.hdf5.test_values_types import maker
 from tests.hdf5_reading import read_array, same, scan_file
 
 from byteatlas.errors import CorruptChunk

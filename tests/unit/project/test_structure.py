@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.places import ROOT
 
 import byteatlas
 
-ROOT = Path(__file__).parents[2]
 MODULES = sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("scanners/**/*.py")])
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.places import FIXTURES
 
 from byteatlas import api
 from byteatlas.array import Group
 
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "netcdf3" / "cdf1.nc"
+FIXTURE = FIXTURES / "netcdf3" / "cdf1.nc"
 
 
 def test_scan_of_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 import pytest
 from tests.archives import small_archive
+from tests.places import ROOT
 
 from byteatlas import api
 from byteatlas.array import Array
@@ -236,7 +237,7 @@ def test_every_error_has_a_status() -> None:
 
 
 def test_documented_commands_and_statuses() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     for name in COMMANDS:
         assert f"`{name}" in page, f"docs/reference/cli.md does not tell of {name}"
     for _, code in STATUS:

@@ -1,0 +1,1 @@
+"""The formats' own libraries, behind one small face."""

@@ -1,0 +1,125 @@
+"""HDF5 and netCDF-4 files as h5py has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import MissingExtra
+from byteatlas.io.source import Source
+from byteatlas.types import JSON
+from byteatlas.verifying.native.attributes import as_json
+from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
+from byteatlas.verifying.native.place import path_or_bytes
+
+HIDDEN = frozenset(
+    {
+        "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
+        "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties",
+    }
+)  # fmt: skip
+"""Attributes that the HDF5 and netCDF libraries use for their own bookkeeping."""
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hdf5Array:
+    dataset: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The elements' own axes (array datatypes) come last."""
+        return (*(self.dataset.shape or ()), *self.dataset.dtype.shape)
+
+    @property
+    def attributes(self) -> Mapping[str, JSON]:
+        return hdf5_attributes(self.dataset)
+
+    @property
+    def dims(self) -> tuple[str | None, ...] | None:
+        import h5py
+
+        if h5py.h5ds.is_scale(self.dataset.id):
+            return (self.dataset.name.rpartition("/")[2],) if len(self.shape) == 1 else None
+        scales = [dim[0].name.rpartition("/")[2] if len(dim) else None for dim in self.dataset.dims]
+        return tuple(scales) if any(scales) else None
+
+    def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
+        outer = len(self.dataset.shape or ())
+        values = np.asarray(self.dataset[selection[:outer]] if selection else self.dataset[()])
+        if selection[outer:]:
+            values = values[(slice(None),) * outer + selection[outer:]]
+        return self._names(values) if _is_reference(self.dataset.dtype) else values
+
+    def _names(self, references: NDArray[Any]) -> NDArray[Any]:
+        """References as the paths of what they refer to."""
+        out = np.empty(references.shape, object)
+        out.reshape(-1)[:] = [self.dataset.file[r].name if r else "" for r in references.reshape(-1).tolist()]
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hdf5File:
+    file: Any
+
+    def array(self, path: str, locators: tuple[str, ...]) -> NativeArray | None:
+        import h5py
+
+        try:
+            found = self.file[path]
+        except NATIVE_ERRORS:
+            return None
+        return Hdf5Array(found) if isinstance(found, h5py.Dataset) else None
+
+    def names(self) -> list[str]:
+        import h5py
+
+        found: list[str] = []
+
+        def visit(name: str, node: Any) -> None:
+            if isinstance(node, h5py.Dataset):
+                label = node.attrs.get("NAME") if "NAME" in node.attrs else b""
+                if not (isinstance(label, bytes) and label.decode("latin-1").startswith(NO_VARIABLE)):
+                    found.append(name)
+
+        with suppress(*NATIVE_ERRORS):  # it stops at the first object that it cannot open
+            self.file.visititems(visit)
+        return found
+
+
+def _is_reference(dtype: np.dtype[Any]) -> bool:
+    import h5py
+
+    return h5py.check_ref_dtype(dtype) is not None
+
+
+def hdf5_attributes(node: Any) -> dict[str, JSON]:
+    """Attributes of an h5py object as JSON; those that h5py itself cannot read are left out."""
+    out: dict[str, JSON] = {}
+    for name in node.attrs:
+        if name in HIDDEN:
+            continue
+        try:
+            value = node.attrs[name]
+        except NATIVE_ERRORS:
+            continue
+        plain = as_json(value)
+        if plain is not NotImplemented:
+            out[name] = plain
+    return out
+
+
+@contextmanager
+def open_hdf5(source: Source) -> Iterator[NativeFile]:
+    try:
+        import h5py
+        import hdf5plugin  # noqa: F401  (registers filters)
+    except ImportError as error:
+        raise MissingExtra("verify", "verifying HDF5 files") from error
+    with h5py.File(path_or_bytes(source), "r") as file:
+        yield Hdf5File(file)

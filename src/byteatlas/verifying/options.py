@@ -1,0 +1,18 @@
+"""What to verify, and how much of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """How much to compare.
+
+    Attributes:
+        sample: compare this many chunks of each array, spread at random (always the same ones); None = all values.
+        attributes: compare attributes and dimension names as well.
+    """
+
+    sample: int | None = None
+    attributes: bool = True

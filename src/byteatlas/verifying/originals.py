@@ -1,0 +1,65 @@
+"""The files that a map leads to: scanned again, and opened by their format's own library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from byteatlas.errors import ByteatlasError, Unsupported
+from byteatlas.io.source import Opener
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.scanning.contract import Scanner, ScanOptions
+from byteatlas.scanning.driver import recognise, scan_source
+from byteatlas.verifying.native.readers import READERS
+from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Original:
+    """A file that the map leads to: what a scan of it finds, and the format's own view of it."""
+
+    url: str
+    scanned: VirtualGroup
+    native: NativeFile
+
+    def find(self, path: str) -> tuple[VirtualArray, NativeArray] | None:
+        locators = next((i.locators for i in self.scanned.report if i.path.strip("/") == path), ())
+        native = self.native.array(path, locators)
+        try:
+            virtual = self.scanned[path]
+        except ByteatlasError:
+            return None
+        return (virtual, native) if native is not None and isinstance(virtual, VirtualArray) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Originals:
+    """The files, opened once each."""
+
+    opener: Opener
+    scanners: Mapping[str, Scanner]
+    stack: ExitStack
+    known: dict[str, Original | str] = field(default_factory=dict)
+
+    def get(self, url: str) -> Original | str:
+        """The file, or a sentence why there is no way to compare with it."""
+        if url not in self.known:
+            self.known[url] = self._open(url)
+        return self.known[url]
+
+    def _open(self, url: str) -> Original | str:
+        source = self.opener(url)
+        try:
+            scanner = recognise(source, self.opener, self.scanners)
+        except Unsupported:
+            return f"{url} is no archive that could be opened by itself"
+        if scanner.name not in READERS:
+            return f"no other library at hand for format {scanner.name}"
+        scanned = scan_source(source, self.opener, self.scanners, ScanOptions(), format=scanner.name)
+        try:
+            return Original(url, scanned, self.stack.enter_context(READERS[scanner.name](source)))
+        except ByteatlasError:
+            raise
+        except NATIVE_ERRORS as error:
+            return f"the format's own library cannot open the file: {error}"
