@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 from byteatlas.errors import ByteatlasError, Unsupported
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
-from byteatlas.verifying.native.readers import READERS
+from byteatlas.values import dataclass, field
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
+from byteatlas.verifying.native.readers import READERS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
