@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
@@ -27,8 +27,8 @@ def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind
     Raises `FetchFailed` when there is nothing.
     """
     path = local_path(url)
-    if path is not None and Path(path).is_dir():
-        return _folder(Path(path))
+    if path is not None and os.path.isdir(path):
+        return _folder(path)
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"
@@ -48,8 +48,11 @@ _BY_SUFFIX: tuple[tuple[tuple[str, ...], Kind], ...] = (
 )
 
 
-def _folder(path: Path) -> Kind:
+def _folder(folder: str) -> Kind:
     """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
+    from pathlib import Path
+
+    path = Path(folder)
     consolidated = path / ".zmetadata"
     if path.suffix in PARQUET_SUFFIXES:
         return "parquet"

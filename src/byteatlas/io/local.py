@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from byteatlas.errors import FetchFailed
 from byteatlas.types import Buffer, ByteRange
@@ -19,6 +17,8 @@ def local_path(url: str) -> str | None:
     """
     if "://" not in url:
         return None if "::" in url else url
+    from urllib.parse import unquote, urlsplit  # plain paths, the most of all, do not need it
+
     parts = urlsplit(url)
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
@@ -38,7 +38,7 @@ class LocalSource:
         path = local_path(url)
         if path is None:
             raise FetchFailed(url, "not a local path")
-        self._url, self._path = url, Path(path)
+        self._url, self._path = url, path
         try:
             self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         except (OSError, ValueError) as error:

@@ -6,7 +6,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from byteatlas.errors import FetchFailed
@@ -97,6 +96,8 @@ class BlockCache:
 
         A file that is smaller than a block gives no block; what is wrong with a file is said by `size`.
         """
+        from concurrent.futures import ThreadPoolExecutor  # not for local files
+
         with ThreadPoolExecutor(1) as pool:
             size = pool.submit(self._inner.size)
             try:

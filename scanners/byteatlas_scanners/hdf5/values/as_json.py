@@ -10,9 +10,9 @@ Text is UTF-8; bytes that are not become Latin-1, which loses nothing.
 
 from __future__ import annotations
 
-import base64
 import math
 import struct
+from binascii import b2a_base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -254,7 +254,7 @@ def _numbers(dt: Datatype, data: bytes, count: int) -> list[JSON]:
         case "c":
             return [[z.real, z.imag] for z in found.tolist()]
         case "V" if found.dtype.names is None:
-            return [base64.b64encode(raw.tobytes()).decode("ascii") for raw in found]
+            return [b2a_base64(raw.tobytes(), newline=False).decode("ascii") for raw in found]
         case "V":  # a complex number of half floats
             return [list(pair) for pair in found.tolist()]
         case "m":
