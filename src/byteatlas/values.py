@@ -79,6 +79,7 @@ def _with_methods(cls: type, options: Mapping[str, bool]) -> type:
         content.pop(name, None)
     _add_shared(content, options)
     made = type(cls)(cls.__name__, cls.__bases__, content)
+    _tell_super(content, made)
     if "__init__" not in content:
         _put(made, "__init__", _first_call(made, fields))
     return made
@@ -111,6 +112,16 @@ def _getter(names: list[str]) -> Callable[[Any], Any]:
     if not names:
         return lambda _: ()
     return attrgetter(*names, *(names if len(names) == 1 else ()))  # one name alone would give no tuple
+
+
+def _tell_super(content: Mapping[str, Any], made: type) -> None:
+    """``super()`` in a method looks for its class in a cell, which has the class from before slots were added."""
+    for value in content.values():
+        function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+        if "__class__" in names:
+            function.__closure__[names.index("__class__")].cell_contents = made
+            return  # all methods share the cell
 
 
 def _first_call(cls: type, fields: Mapping[str, tuple[_Field, Any]]) -> Callable[..., None]:

@@ -191,6 +191,32 @@ def test_what_introspection_sees() -> None:
     assert len(dataclasses.fields(More)) == 6
 
 
+def test_super_without_arguments() -> None:
+    @values.dataclass(frozen=True, slots=True)
+    class Base:
+        a: int
+
+        def value(self) -> int:
+            return self.a
+
+        @property
+        def other(self) -> int:
+            return self.a
+
+    @values.dataclass(frozen=True, slots=True)
+    class Plus(Base):
+        b: int = 1
+
+        @property
+        def other(self) -> int:
+            return super().other + self.b
+
+        def value(self) -> int:
+            return super().value() + self.b
+
+    assert (Plus(1).value(), Plus(1).other) == (2, 2)
+
+
 def test_own_methods_are_kept() -> None:
     @values.dataclass(frozen=True, slots=True)
     class Own:
