@@ -63,8 +63,8 @@ def scan(
         CorruptFile: nothing of the file can be understood.
         Unsupported: no scanner knows the format; or a refusal, when asked to raise.
     """
+    from byteatlas.io.local import absolute
     from byteatlas.manifest.origin import marked
-    from byteatlas.manifest.references import absolute
     from byteatlas.scanning.contract import ScanOptions
     from byteatlas.scanning.driver import scan_source
     from byteatlas.scanning.plugins import installed

@@ -8,7 +8,6 @@ from typing import Any
 from byteatlas.api.reading import chosen, reader
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.tree import LazyArrays
 from byteatlas.values import dataclass, replace
 
 
@@ -67,6 +66,10 @@ def rooted(node: VirtualNode, access: Access = DEFAULT) -> VirtualTree | Virtual
 
 def reached(arrays: Mapping[str, VirtualArray], access: Access) -> Mapping[str, VirtualArray]:
     """The arrays, each with how its bytes may be reached; those that are read when asked for still are."""
+    if isinstance(arrays, dict):  # what scanners give; the rest is not imported for it
+        return {name: replace(array, access=access) for name, array in arrays.items()}
+    from byteatlas.manifest.tree import LazyArrays
+
     if isinstance(arrays, LazyArrays):
         return LazyArrays({name: name for name in arrays}, lambda name: replace(arrays[name], access=access))
     return {name: replace(array, access=access) for name, array in arrays.items()}

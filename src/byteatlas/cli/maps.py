@@ -191,9 +191,9 @@ def deinline(
     Example:
       byteatlas deinline a.json b.parquet --at-least 1000
     """
+    from byteatlas.io.local import absolute
     from byteatlas.io.output import new_file
     from byteatlas.manifest.ops.inline import deinline as moved
-    from byteatlas.manifest.references import absolute
 
     side = absolute(side_file or out.rstrip("/") + ".bin")
     with new_file(side, access.storage_options) as sink:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from byteatlas.combining.chunks.slicing import RowSlice
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import absolute
 from byteatlas.io.output import existing_folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
@@ -15,7 +16,6 @@ from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, Virtua
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
-from byteatlas.manifest.references import absolute
 from byteatlas.manifest.tree import node_documents
 from byteatlas.types import JSON
 from byteatlas.values import replace

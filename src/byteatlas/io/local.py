@@ -25,6 +25,23 @@ def local_path(url: str) -> str | None:
     return unquote(parts.path)
 
 
+def absolute(url: str) -> str:
+    """A URL as it is, a local path made absolute. Links and ``..`` are not resolved.
+
+    >>> absolute("s3://bucket/key"), absolute("/data//./a.nc")
+    ('s3://bucket/key', '/data/a.nc')
+    """
+    path = local_path(url)
+    if path is None:
+        return url
+    full = path if path.startswith("/") else f"{os.getcwd()}/{path}"
+    if os.name == "nt" or "//" in full or "/." in full or full.endswith("/"):
+        from pathlib import Path  # importing it takes longer than a scan: usual paths do without
+
+        return str(Path(path).absolute())
+    return full
+
+
 ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 

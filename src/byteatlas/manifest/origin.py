@@ -10,7 +10,6 @@ from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.policy import FILES, Policy, foreign, origin_of
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
-from byteatlas.manifest.ops.common import Renamed, all_arrays, map_arrays
 from byteatlas.values import replace
 
 
@@ -21,6 +20,7 @@ def marked(node: VirtualNode, origin: str) -> VirtualNode:
     """
     if origin_of(origin) == FILES:
         return node
+    from byteatlas.manifest.ops.common import Renamed, map_arrays
 
     def info(source: SourceInfo) -> SourceInfo:
         return replace(source, foreign=foreign(origin, source.url))
@@ -41,6 +41,8 @@ def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
             would look like the caller's own.
         BadRequest: one leads to an open file, which nobody else can find.
     """
+    from byteatlas.manifest.ops.common import all_arrays
+
     fine: dict[int, tuple[SourceInfo, ...]] = {}  # combined arrays share one table, which may be long
     for path, array in all_arrays(node):
         table = array.manifest.sources

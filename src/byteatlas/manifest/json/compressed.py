@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
+import io
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -32,19 +30,19 @@ class _Zstd:
 
 
 def _gzip(data: bytes) -> Any:
-    import io
+    import gzip
 
     return gzip.GzipFile(fileobj=io.BytesIO(data))
 
 
 def _bz2(data: bytes) -> Any:
-    import io
+    import bz2
 
     return bz2.BZ2File(io.BytesIO(data))
 
 
 def _xz(data: bytes) -> Any:
-    import io
+    import lzma
 
     return lzma.LZMAFile(io.BytesIO(data))
 
@@ -68,6 +66,8 @@ def decompressed(source: Source, where: str) -> Source:
     opener = next((f for magic, f in MAGIC.items() if head.startswith(magic)), None)
     if opener is None:
         return source
+    from lzma import LZMAError
+
     most = min(MOST_EXPANDED, max(1 << 20, _RATIO * size))
     out = bytearray()
     try:
@@ -76,7 +76,7 @@ def decompressed(source: Source, where: str) -> Source:
                 out += piece
                 if len(out) > most:
                     raise InvalidMetadata(where, f"expands to more than {most} bytes")
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+    except (OSError, EOFError, ValueError, zlib.error, LZMAError) as error:
         raise InvalidMetadata(where, f"a damaged compressed stream ({error})") from error
     return MemorySource(out, where)
 
@@ -104,10 +104,16 @@ def compressing(sink: Sink, url: str) -> Iterator[Sink]:
     raw: Any = sink
     match suffix:
         case "gz" | "gzip":
+            import gzip
+
             stream = gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0)
         case "bz2":
+            import bz2
+
             stream = bz2.BZ2File(raw, "wb")
         case "xz":
+            import lzma
+
             stream = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed below, behind the block
         case "zst" | "zstd":
             import pyarrow as pa
