@@ -47,7 +47,7 @@ BITS = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "float4_e2m1fn": 4, "float
 COMPLEX_ALIASES = {"complex_float32": "complex64", "complex_float64": "complex128"}
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
 _TYPESTR = re.compile(r"[<>|=]?([biufcSUV])(\d+)")
-_TIMESTR = re.compile(r"[<>|=]?([mM])8(?:\[(\d*)(" + "|".join(UNITS) + r"|μs)\])?")
+_TIMESTR = r"[<>|=]?([mM])8(?:\[(\d*)(" + "|".join(UNITS) + r"|μs)\])?"
 
 
 def narrow(name: str) -> np.dtype[Any]:
@@ -136,7 +136,7 @@ def _simple_v2(text: str, where: str) -> np.dtype[Any]:
     if text in NARROW:
         return narrow(text)
     match = _TYPESTR.fullmatch(text)
-    if match is None and _TIMESTR.fullmatch(text) is None:
+    if match is None and re.fullmatch(_TIMESTR, text) is None:
         raise InvalidMetadata(where, f"dtype {text!r}")
     if match is not None and (int(match[2]) > MOST_ITEMSIZE or (match[1] in "fc" and int(match[2]) > 16)):
         raise InvalidMetadata(where, f"dtype {text!r}")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import imagecodecs
-import numcodecs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -125,6 +124,8 @@ def _put(body: NDArray[np.uint8], size: int, out: NDArray[np.uint8]) -> None:
     count = len(body) // size
     whole = count * size
     if len(body) >= SMALL:
+        import numcodecs  # 15 ms, and most chunks take the way through Blosc
+
         numcodecs.Shuffle(size).decode(body[:whole], out=out[:whole])
     else:
         out[:whole].reshape(count, size)[...] = body[:whole].reshape(size, count).T
