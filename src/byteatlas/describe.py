@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,6 @@ from byteatlas.manifest.model import INLINE, MISSING, WHOLE, Manifest, VirtualAr
 from byteatlas.meta.model import ArrayMeta, CodecSpec, RectilinearGrid
 from byteatlas.meta.text import shape_text
 from byteatlas.types import JSON, JSONObject, Shape
-from byteatlas.values import dataclass, field
 
 if TYPE_CHECKING:
     from byteatlas.array import Node

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-from byteatlas.values import dataclass
 
 JSON: TypeAlias = Any
 """A JSON document: None, bool, int, float, str, list or dict of JSON.

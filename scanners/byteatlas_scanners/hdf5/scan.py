@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from byteatlas.errors import ByteatlasError, CorruptFile, NotFound
@@ -10,7 +11,6 @@ from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import Parse, ScanOptions, gather
 from byteatlas.scanning.inline import inline_small
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.dataset import Pieces
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
 from byteatlas_scanners.hdf5.external import place_external

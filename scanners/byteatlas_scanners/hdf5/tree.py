@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import ByteatlasError, CorruptFile, Forbidden, Unsupported
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, inline_manifest
 from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.hdf5.dataset import Description, encodings
 from byteatlas_scanners.hdf5.dims import Names
 from byteatlas_scanners.hdf5.format import datatype

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
@@ -9,7 +11,6 @@ from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, Regu
 from byteatlas.scanning.contract import Parse, ScanOptions
 from byteatlas.scanning.inline import inline_small
 from byteatlas.scanning.reasons import Reason
-from byteatlas.values import dataclass
 from byteatlas_scanners.netcdf3.header import Header, Variable, read_header
 from byteatlas_scanners.netcdf3.layout import data_end, lay_out, never_written
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import Parse, ScanOptions
 from byteatlas.scanning.inline import inline_small
-from byteatlas.values import dataclass
 from byteatlas_scanners.tiff.build import to_group
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.peek import peek

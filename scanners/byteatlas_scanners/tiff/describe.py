@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from itertools import product
 from xml.etree import ElementTree
 
 from byteatlas.types import Shape
-from byteatlas.values import dataclass
 
 LARGEST_XML = 64 << 20
 MAX_PLANES = 1 << 22

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from byteatlas.errors import ByteatlasError, CorruptFile
 from byteatlas.scanning.contract import Parse, gather
 from byteatlas.types import ByteRange
-from byteatlas.values import dataclass, field
 from byteatlas_scanners.tiff.tags import (
     ANY_SIZE,
     ASCII,

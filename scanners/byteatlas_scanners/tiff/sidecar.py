@@ -7,13 +7,13 @@ Looking for it costs a request that mostly finds nothing, so it is done only whe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Elsewhere, Parse, ScanOptions, Stat
 from byteatlas.types import ByteRange
-from byteatlas.values import replace
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.page import Page, to_page
 from byteatlas_scanners.tiff.series import Contents

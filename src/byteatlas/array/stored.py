@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from byteatlas.store.open import open_as_store
 from byteatlas.store.remote import RemoteStore
 from byteatlas.store.zip import ZipStore
 from byteatlas.types import Buffer, Shape
-from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 

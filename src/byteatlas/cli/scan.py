@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,6 @@ from byteatlas.errors import ByteatlasError
 from byteatlas.io.access import Access
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, replace
 
 SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.bz2", ".json.xz", ".parquet", ".parq", ".pq")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,6 @@ from byteatlas.errors import BadRequest, Conflict, NotFound
 from byteatlas.manifest.columns import CONSTANT_BYTES
 from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import boundaries
-from byteatlas.values import dataclass, replace
 
 Run: TypeAlias = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded) in the map."""

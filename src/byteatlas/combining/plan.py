@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import cast
 
@@ -24,7 +25,6 @@ from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_total
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, RectilinearGrid
-from byteatlas.values import dataclass, replace
 
 GROUP_META = attrgetter("group.meta")
 MAX_ROUNDS = 8

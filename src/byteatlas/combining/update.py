@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from byteatlas.combining.chunks.slicing import RowSlice
 from byteatlas.errors import InvalidMetadata
@@ -18,7 +19,6 @@ from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.tree import node_documents
 from byteatlas.types import JSON
-from byteatlas.values import replace
 
 
 def update_parquet(

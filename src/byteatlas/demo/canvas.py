@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import MissingExtra
-from byteatlas.values import dataclass
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.demo.canvas import FAINT, INK, PAPER, SOFT, Box, Canvas, Colour, thermal
-from byteatlas.values import dataclass, replace
 
 PALETTE: tuple[Colour, ...] = (
     (37, 99, 166), (232, 142, 52), (64, 152, 110), (150, 104, 178), (205, 82, 92), (122, 130, 60), (92, 178, 204),

@@ -6,12 +6,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
-from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 

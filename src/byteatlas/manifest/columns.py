@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
@@ -15,7 +16,6 @@ from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, SourceInfo
 from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Shape
-from byteatlas.values import dataclass, field
 
 BATCH_ROWS = 4 << 20
 BATCH = 256

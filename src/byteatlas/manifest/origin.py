@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.policy import FILES, Policy, foreign, origin_of
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
-from byteatlas.values import replace
 
 
 def marked(node: VirtualNode, origin: str) -> VirtualNode:

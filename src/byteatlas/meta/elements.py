@@ -9,6 +9,7 @@ form in codec configurations.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass
 
 NULLTERM, NULLPAD, SPACEPAD = "nullterm", "nullpad", "spacepad"
 MOST_NESTING = 32

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.meta import v2
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.meta.parts import object_of
 from byteatlas.types import JSON
-from byteatlas.values import replace
 
 
 def parse_array(meta: JSON, attrs: JSON, where: str = "") -> ArrayMeta:

@@ -8,12 +8,12 @@ follows the depth of the file's structure and not the number of its objects.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from byteatlas.errors import ByteatlasError
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.types import JSON, Buffer, ByteRange
-from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 

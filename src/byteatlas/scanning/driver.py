@@ -7,6 +7,7 @@ together cost one request; a batch is one round trip, however many parsers asked
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from byteatlas.errors import ByteatlasError, CorruptFile, FetchFailed, Unsupported
@@ -19,7 +20,6 @@ from byteatlas.io.wrap import BlockCache
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import Answer, Ask, Elsewhere, Parse, Scanner, ScanOptions, Searching, Stat
 from byteatlas.types import ByteRange
-from byteatlas.values import dataclass, replace
 
 T = TypeVar("T")
 

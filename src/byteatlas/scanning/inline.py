@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from byteatlas.manifest.model import INLINE, ChunkManifest, ReportItem, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Ask, Elsewhere, Parse
 from byteatlas.types import ByteRange
-from byteatlas.values import replace
 
 
 def inline_small(group: VirtualGroup, limit: int, url: str, size: int | None = None) -> Parse[VirtualGroup]:

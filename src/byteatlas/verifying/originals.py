@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 from byteatlas.errors import ByteatlasError, Unsupported
 from byteatlas.io.open import opened
@@ -11,7 +12,6 @@ from byteatlas.io.source import Opener
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
-from byteatlas.values import dataclass, field
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
 from byteatlas.verifying.native.readers import READERS
 

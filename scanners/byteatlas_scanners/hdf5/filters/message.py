@@ -8,13 +8,13 @@ variable-length elements).
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
-from byteatlas.values import dataclass
 
 if TYPE_CHECKING:
     from byteatlas_scanners.hdf5.format.datatype import Datatype

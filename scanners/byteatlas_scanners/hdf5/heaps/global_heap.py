@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from byteatlas.errors import ByteatlasError, CorruptFile
 from byteatlas.scanning.contract import Parse, gather
-from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.wire import Form
 
 USUAL_SIZE = LEAST_SIZE = 4096

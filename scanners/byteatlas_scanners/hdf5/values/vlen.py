@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from byteatlas.meta.model import CodecSpec, DataType
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange, Shape
-from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.filters.message import Pipeline, undo
 from byteatlas_scanners.hdf5.format.types import Datatype, Kind
 from byteatlas_scanners.hdf5.format.wire import MALFORMED

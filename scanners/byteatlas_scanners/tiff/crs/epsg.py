@@ -6,8 +6,7 @@ Facts only, by EPSG code. A code that is not here is still named (``EPSG:n``); i
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from byteatlas.values import dataclass, field
+from dataclasses import dataclass, field
 
 ELLIPSOIDS: Mapping[int, tuple[str, float, float]] = {
     7001: ("Airy 1830", 6377563.396, 299.3249646),

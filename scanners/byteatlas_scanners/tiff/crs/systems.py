@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, field
 from byteatlas_scanners.tiff.crs import epsg
 from byteatlas_scanners.tiff.crs.cf import cf_geographic, cf_projected
 from byteatlas_scanners.tiff.crs.epsg import ANGULAR_UNITS, ELLIPSOIDS, GEOGRAPHIC, LINEAR_UNITS, PARAMETERS, Method

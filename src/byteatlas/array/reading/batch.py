@@ -6,6 +6,7 @@ are not needed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 
 from byteatlas.array.reading.plan import AxisPlan, Plan
 from byteatlas.types import Shape
-from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 SMALL = 64 << 10

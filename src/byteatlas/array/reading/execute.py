@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -21,7 +22,6 @@ from byteatlas.array.reading.raw import Part, PartSink, parts_of
 from byteatlas.codecs import Pipeline
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer, ByteRange, Shape
-from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 PREFILL = 32

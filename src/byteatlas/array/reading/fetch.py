@@ -7,6 +7,7 @@ all run at once (as many as allowed) while earlier ones are decoded.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from byteatlas.array.reading.pool import Budget, Decoders, Scratch, run_tasks
 from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
-from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from byteatlas.array.options import ReadOptions
@@ -10,7 +11,6 @@ from byteatlas.array.reading.pipelines import ChunkPipelines, InnerPipelines
 from byteatlas.array.reading.shards import ShardLocator
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, RegularGrid
 from byteatlas.types import Shape
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,6 @@ from byteatlas.manifest.model import INLINE, MISSING, Manifest, SourceInfo
 from byteatlas.manifest.model import WHOLE as WHOLE_FILE
 from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Buffer
-from byteatlas.values import dataclass, field
 
 Ints = NDArray[np.int64]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ from byteatlas.array.selection import AxisSelection, Pick, Run, Take
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ChunkGrid, RegularGrid
 from byteatlas.types import Shape
-from byteatlas.values import dataclass, field, replace
 
 Ints = NDArray[np.int64]
 

@@ -7,6 +7,7 @@ request.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from byteatlas.array.reading.pool import Scratch
 from byteatlas.array.reading.raw import strides_of
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer, Shape
-from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 MOST_POINTS = 1 << 20

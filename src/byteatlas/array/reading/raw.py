@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from byteatlas.array.reading.pool import Scratch
 from byteatlas.types import Buffer, Shape
-from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 Segment = tuple[int, int]

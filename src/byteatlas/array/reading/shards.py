@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ChunkGrid, RegularGrid
 from byteatlas.types import Buffer, Shape
-from byteatlas.values import dataclass
 
 Ints = NDArray[np.int64]
 EMPTY = np.uint64(2**64 - 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +30,6 @@ from byteatlas.store.base import WritableStore, check_path
 from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes, StoredArray
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass, replace
 
 REMOTE_PUTS = 16
 """Chunks put to remote storage at once, when nobody chose a number."""

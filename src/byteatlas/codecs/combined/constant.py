@@ -7,6 +7,7 @@ It stands for chunks that were never written, in arrays whose files have differe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.contract import ArraySpec, Bytes, Context, SerializerStep
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 PLACEHOLDER = b"\0"
 """What the chunk's bytes are: not empty, because some readers take empty for absent."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.contract import MOST_CHUNK, ArraySpec, ArrayStep, Context
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

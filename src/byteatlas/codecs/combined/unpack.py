@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.meta.dtypes import from_v3
 from byteatlas.meta.model import DataType
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 MOST_MASKS = 64
 

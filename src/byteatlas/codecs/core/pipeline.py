@@ -8,6 +8,7 @@ forward walk found, so that nothing inflates beyond it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +34,6 @@ from byteatlas.codecs.core.registry import default_registry, make_codec
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
 from byteatlas.types import Buffer, Shape
-from byteatlas.values import dataclass
 
 MOST_CODECS = 64
 MOST_NESTING = 8

@@ -7,6 +7,7 @@ H5Pset_nbit and H5Pset_scaleoffset.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import imagecodecs
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON, Buffer
-from byteatlas.values import dataclass
 
 MOST_NESTING = 32
 MOST_LEAVES = 10_000

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import dataclass
 
 import imagecodecs
 import numpy as np
 
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer
-from byteatlas.values import dataclass
 
 _BITSHUFFLE = struct.Struct(">QI")
 MOST_BLOCKS = 1 << 24

@@ -6,6 +6,7 @@ All decode straight into the array where the chunk's size is known, and never mo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import imagecodecs
@@ -15,7 +16,6 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, W
 from byteatlas.codecs.numcodecs.image_encode import image_encoder
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 Decode = Callable[[Bytes, Any], Any]
 """Encoded bytes, and where to decode to: a writable buffer, or the most bytes that may come out."""

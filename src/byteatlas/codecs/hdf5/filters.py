@@ -6,6 +6,7 @@ The algorithms are in `hdf5_bits` and `hdf5_blocks`; element layouts in `byteatl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from byteatlas.codecs.hdf5 import blocks as hdf5_blocks
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.elements import Layout, decode, dtype, from_json
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 
 def _no_encoder(name: str) -> Callable[[Any], Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from byteatlas.codecs.core.options import integer, number, type_string
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, replace
 
 Function = Callable[[NDArray[Any]], NDArray[Any]]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import imagecodecs
@@ -30,7 +31,6 @@ from byteatlas.codecs.core.registry import default_registry
 from byteatlas.codecs.numcodecs.image_encode import as_serializer, bytes_encoder, image_encoder
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, field
 
 SIZED = frozenset(("aec", "szip", "lzf", "lzo", "lz4", "blosc", "brotli", "snappy", "lz4f", "gzip", "zlibng"))
 """Those that take the decoded size and stop there."""

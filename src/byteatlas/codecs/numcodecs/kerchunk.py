@@ -11,6 +11,7 @@ import ast
 import struct
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,6 @@ from byteatlas.codecs.zarr.deflate import inflate
 from byteatlas.codecs.zarr.raw import cannot_encode
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 MOST_TEXT = 1 << 16
 

@@ -7,6 +7,7 @@ import binascii
 import bz2
 import lzma
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import imagecodecs
@@ -16,7 +17,6 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, e
 from byteatlas.codecs.core.options import integer
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 
 def _check(found: int, spec: ByteSpec, name: str) -> None:

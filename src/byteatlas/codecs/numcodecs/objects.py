@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from byteatlas.codecs.numcodecs import msgpack
 from byteatlas.codecs.zarr.vlen import check_count
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 ENCODINGS = (
     "utf-8",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import imagecodecs
@@ -14,7 +15,6 @@ from byteatlas.codecs.core.options import integer
 from byteatlas.codecs.zarr.zfp import array_as_bytes
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 TYPES = ("uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64")
 

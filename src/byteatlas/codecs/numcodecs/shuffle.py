@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import imagecodecs
@@ -20,7 +21,6 @@ from byteatlas.codecs.core.options import integer
 from byteatlas.codecs.core.scratch import SCRATCH
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 HEADER = 24
 SIMD = (2, 4, 8, 16)

@@ -12,6 +12,7 @@ import binascii
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -33,7 +34,6 @@ from byteatlas.codecs.numcodecs.image_encode import as_serializer, image_encoder
 from byteatlas.codecs.tiff.samples import FAULTS, Configuration, as_bytes, decode_only
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import Shape
-from byteatlas.values import dataclass, field
 
 MOST_IMAGE = 1 << 31
 """Bytes of an image that are inflated to be checked."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import imagecodecs
@@ -20,7 +21,6 @@ from byteatlas.codecs.tiff.images import jpeg_size
 from byteatlas.codecs.tiff.samples import FAULTS, Configuration, decode_only
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 Output: TypeAlias = Literal["rgb", "levels", "samples"]
 

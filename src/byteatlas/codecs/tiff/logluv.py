@@ -9,6 +9,7 @@ luminance and 14 of a code for the cell of a grid over all visible u', v'.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import imagecodecs
@@ -19,7 +20,6 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, e
 from byteatlas.codecs.tiff.libtiff import wrap
 from byteatlas.codecs.tiff.samples import Configuration, decode_only
 from byteatlas.errors import CorruptChunk, InvalidMetadata
-from byteatlas.values import dataclass
 
 NAME = "tiff_logluv"
 UV_SCALE = 410.0

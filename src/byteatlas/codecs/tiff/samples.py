@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, Writable, encoded_limit
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 Configuration: TypeAlias = Mapping[str, JSON]
 FAULTS = (RuntimeError, ValueError, TypeError, IndexError, OverflowError, MemoryError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import imagecodecs
 import numcodecs.blosc
@@ -13,7 +14,6 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, W
 from byteatlas.codecs.core.options import integer, text
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2, "auto": -1, "NONE": 0, "BYTE": 1, "BIT": 2}

@@ -6,6 +6,7 @@ import base64
 import binascii
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import imagecodecs
 import numpy as np
@@ -15,7 +16,6 @@ from byteatlas.codecs.core.options import integer, text
 from byteatlas.codecs.zarr.crc32c import crc32c
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import imagecodecs
 
@@ -16,7 +17,6 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, W
 from byteatlas.codecs.core.options import integer
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 TINY_IN, TINY_OUT = 4096, 4096
 """Below these sizes the standard library is faster than setting up libdeflate. Deflate expands at most 1032-fold."""

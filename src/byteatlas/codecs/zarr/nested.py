@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ from byteatlas.meta import fill
 from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from byteatlas.codecs.core.options import integer
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.meta import dtypes
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 PADDINGS = {"none": "none", "first_byte": "first", "start_byte": "first", "last_byte": "last", "end_byte": "last"}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from byteatlas.codecs.core.contract import ArraySpec, Bytes, Context, Serializer
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta import dtypes
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 NATIVE = {"little": "<", "big": ">"}[sys.byteorder]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Context
 from byteatlas.errors import InvalidMetadata
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass, replace
 
 
 def _step(spec: ArraySpec, shape: Shape) -> ArrayStep:

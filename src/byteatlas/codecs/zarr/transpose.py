@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Context
 from byteatlas.errors import InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

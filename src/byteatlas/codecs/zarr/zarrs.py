@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,6 @@ from byteatlas.meta import dtypes
 from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import imagecodecs
@@ -20,7 +21,6 @@ from byteatlas.codecs.core.options import integer, number
 from byteatlas.errors import CorruptChunk, InvalidMetadata, Unsupported
 from byteatlas.meta.model import DataType
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass
 
 MAGIC = b"zfp\x05"
 TYPES = {"int32": 0, "int64": 1, "float32": 2, "float64": 3}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import imagecodecs
 import numpy as np
@@ -12,7 +13,6 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, Context, W
 from byteatlas.codecs.core.options import flag, integer
 from byteatlas.errors import CorruptChunk, InvalidMetadata
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 FIRST_GUESS = 1 << 16
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from byteatlas.manifest.model import INLINE, ChunkManifest, Manifest, Rows, Sour
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
-from byteatlas.values import replace
 
 Span = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded)."""

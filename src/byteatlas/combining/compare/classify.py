@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import attrgetter, is_
 from typing import Any
@@ -13,7 +14,6 @@ import numpy as np
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass, field
 
 DECODE_FREE: Mapping[str, tuple[str, ...]] = {
     # Settings of these codecs that matter when encoding only: any decoder ignores them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from byteatlas.manifest.model import (
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
-from byteatlas.values import replace
 
 SMALL = 64 << 20
 """Bytes; arrays up to this are read and kept in the map where references alone cannot say a selection."""

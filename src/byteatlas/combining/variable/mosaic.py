@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from byteatlas.combining.chunks.common_borders import reclassified, refine, spelled_out
 from byteatlas.combining.chunks.layout import Layout, Member, MismatchedChunks, clipped, lay_out
@@ -18,7 +19,6 @@ from byteatlas.combining.variable.reconcile import Question, reconcile, shape_co
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
 from byteatlas.types import Shape
-from byteatlas.values import replace
 
 
 def mosaic(

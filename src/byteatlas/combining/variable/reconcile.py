@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from byteatlas.combining.model import CombineOptions, Finding
 from byteatlas.meta.dtypes import from_numpy, to_v3
 from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, CodecSpec, DataType, Encoding
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, field, replace
 
 NUMERIC = "iuf"
 

@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,6 @@ from byteatlas.manifest.tree import is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass
 
 if TYPE_CHECKING:
     from byteatlas.manifest.json.read import JsonMap

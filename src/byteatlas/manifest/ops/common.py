@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from byteatlas.manifest.model import (
     VirtualNode,
 )
 from byteatlas.types import Shape
-from byteatlas.values import dataclass, replace
 
 BLOCK = 1 << 17
 """Chunks whose rows are held at once while a manifest is walked."""

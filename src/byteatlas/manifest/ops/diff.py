@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from byteatlas.manifest.model import INLINE, MISSING, Rows, VirtualArray, Virtua
 from byteatlas.manifest.ops.common import BLOCK
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

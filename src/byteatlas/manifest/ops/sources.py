@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +14,6 @@ from byteatlas.io.source import Opener
 from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.model import SourceInfo, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays, blocks
-from byteatlas.values import dataclass
 
 State: TypeAlias = Literal["same", "there", "changed", "unreachable", "forbidden"]
 

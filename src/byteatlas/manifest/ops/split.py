@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from byteatlas.manifest.ops.common import map_arrays
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays, blocks
 from byteatlas.meta.grid import boundaries
-from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
