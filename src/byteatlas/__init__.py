@@ -8,10 +8,8 @@
 
 __version__ = "0.1.0"
 
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
-if _TYPE_CHECKING:
+TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
+if TYPE_CHECKING:
     from byteatlas.api import (
         RefusalWarning,
         VirtualTree,
@@ -192,7 +190,9 @@ def __getattr__(name: str) -> object:
     """Public names are imported when they are first used: ``byteatlas --help`` needs none of them."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(_import_module(_MODULE_OF[name]), name)
+    from importlib import import_module
+
+    found: object = getattr(import_module(_MODULE_OF[name]), name)
     globals()[name] = found
     return found
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from byteatlas.array import Array, Group, Node
 from byteatlas.manifest.facts import chunk_facts
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.model import ArrayMeta, CodecSpec, RectilinearGrid
 from byteatlas.meta.text import shape_text
 from byteatlas.types import JSON, JSONObject, Shape
+from byteatlas.values import dataclass, field
+
+if TYPE_CHECKING:
+    from byteatlas.array import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +107,27 @@ def describe(node: Node | VirtualNode, path: str = "") -> GroupFacts:
     """Facts about a node and all that is below it. ``path`` names an array that is the node itself."""
     if isinstance(node, VirtualArray):
         return GroupFacts({}, ((path.rpartition("/")[2], array_facts(node.meta, node.manifest)),))
-    if isinstance(node, Array):
-        return GroupFacts({}, ((path.rpartition("/")[2], array_facts(node.meta, None)),))
+    if not isinstance(node, VirtualGroup):
+        return _describe_opened(node, path)
     members: list[tuple[str, ArrayFacts | GroupFacts]] = []
     for name, child in node.walk():
         match child:
             case VirtualArray(meta, manifest):
                 members.append((name, array_facts(meta, manifest)))
-            case Array():
-                members.append((name, array_facts(child.meta, None)))
-            case VirtualGroup() | Group():
-                members.append((name, GroupFacts(child.meta.attributes)))
+            case VirtualGroup(meta):
+                members.append((name, GroupFacts(meta.attributes)))
+    return GroupFacts(node.meta.attributes, tuple(members))
+
+
+def _describe_opened(node: Node, path: str) -> GroupFacts:
+    from byteatlas.array import Array  # maps and archives do without
+
+    if isinstance(node, Array):
+        return GroupFacts({}, ((path.rpartition("/")[2], array_facts(node.meta, None)),))
+    members: list[tuple[str, ArrayFacts | GroupFacts]] = []
+    for name, child in node.walk():
+        facts = array_facts(child.meta, None) if isinstance(child, Array) else GroupFacts(child.meta.attributes)
+        members.append((name, facts))
     return GroupFacts(node.meta.attributes, tuple(members))
 
 

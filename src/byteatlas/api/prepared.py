@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from byteatlas.api.tree import VirtualTree, tree
 from byteatlas.combining.plan import Prepared
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

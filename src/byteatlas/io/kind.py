@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -23,8 +24,8 @@ def kind_of(url: str, access: Access = DEFAULT) -> Kind:
     Raises `FetchFailed` when there is nothing.
     """
     path = local_path(url)
-    if path is not None and Path(path).is_dir():
-        return _folder(Path(path))
+    if path is not None and os.path.isdir(path):
+        return _folder(path)
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"
@@ -35,8 +36,10 @@ def kind_of(url: str, access: Access = DEFAULT) -> Kind:
     return _content(url, name, access)
 
 
-def _folder(path: Path) -> Kind:
+def _folder(folder: str) -> Kind:
     """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
+
+    path = Path(folder)
     consolidated = path / ".zmetadata"
     if path.suffix in PARQUET_SUFFIXES:
         return "parquet"

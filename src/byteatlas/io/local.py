@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from byteatlas.errors import FetchFailed
 from byteatlas.types import Buffer, ByteRange
@@ -19,6 +17,8 @@ def local_path(url: str) -> str | None:
     """
     if "://" not in url:
         return None if "::" in url else url
+    from urllib.parse import unquote, urlsplit  # plain paths, the most of all, do not need it
+
     parts = urlsplit(url)
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
@@ -26,13 +26,20 @@ def local_path(url: str) -> str | None:
 
 
 def absolute(url: str) -> str:
-    """A URL that does not depend on the working folder: local paths made absolute.
+    """A URL as it is, a local path made absolute. Links and ``..`` are not resolved.
 
-    >>> absolute("s3://bucket/a.nc"), absolute("file:///data/a.nc")
-    ('s3://bucket/a.nc', '/data/a.nc')
+    >>> absolute("s3://bucket/key"), absolute("/data//./a.nc")
+    ('s3://bucket/key', '/data/a.nc')
     """
     path = local_path(url)
-    return url if path is None else str(Path(path).absolute())
+    if path is None:
+        return url
+    full = path if path.startswith("/") else f"{os.getcwd()}/{path}"
+    if os.name == "nt" or "//" in full or "/." in full or full.endswith("/"):
+        from pathlib import Path  # importing it takes longer than a scan: usual paths do without
+
+        return str(Path(path).absolute())
+    return full
 
 
 ONE_READ = 1 << 30
@@ -48,7 +55,7 @@ class LocalSource:
         path = local_path(url)
         if path is None:
             raise FetchFailed(url, "not a local path")
-        self._url, self._path = url, Path(path)
+        self._url, self._path = url, path
         try:
             self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         except (OSError, ValueError) as error:

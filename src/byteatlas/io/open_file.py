@@ -6,10 +6,10 @@ import io
 import os
 import threading
 from collections.abc import Sequence
-from pathlib import Path, PurePath
 from typing import Any, BinaryIO, TypeGuard
 
 from byteatlas.errors import BadRequest, FetchFailed
+from byteatlas.io.local import absolute
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
@@ -24,7 +24,7 @@ class FileSource:
     __slots__ = ("_file", "_lock", "_size", "_url")
 
     def __init__(self, file: BinaryIO) -> None:
-        name = PurePath(str(getattr(file, "name", ""))).name or "unnamed"
+        name = os.path.basename(str(getattr(file, "name", ""))) or "unnamed"
         self._file, self._url = file, f"{OPEN_FILE}://{id(file):x}/{name}"
         self._lock = threading.Lock()
         at = file.tell()
@@ -86,8 +86,8 @@ def source_of(file: BinaryIO) -> str | Source:
     name = getattr(file, "name", None)
     if isinstance(name, str) and hasattr(file, "fileno"):
         try:
-            if os.path.samestat(os.fstat(file.fileno()), Path(name).stat()):
-                return str(Path(name).absolute())
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(name)):
+                return absolute(name)
         except (OSError, ValueError):  # no file of the system, or not under this name any more
             pass
     system, path = getattr(file, "fs", None), getattr(file, "path", None)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,10 +40,11 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
         with _remote_file(url, storage_options) as stream:
             yield stream
         return
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.part")
+    folder, name = os.path.split(path)
+    draft = os.path.join(folder, f".{name}.{_mark()}.part")
     try:
-        stream = draft.open("xb")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        stream = os.fdopen(os.open(draft, flags, 0o666), "wb")
     except OSError as error:
         raise FetchFailed(url, error.strerror or str(error)) from error
     try:
@@ -53,15 +52,25 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        draft.replace(target)
+        os.replace(draft, path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        _forget(draft)
         if isinstance(error, ByteatlasError):
             raise
         raise FetchFailed(url, error.strerror or str(error)) from error
     except BaseException:
-        draft.unlink(missing_ok=True)
+        _forget(draft)
         raise
+
+
+def _mark() -> str:
+    """Makes the name of a draft one that nobody else has."""
+    return os.urandom(6).hex()
+
+
+def _forget(draft: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(draft)
 
 
 @contextmanager
@@ -150,8 +159,10 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
         except (OSError, NotImplementedError) as error:
             raise FetchFailed(url, f"cannot be written: {error}") from error
         return
+    import shutil
+
     target = Path(path.rstrip("/"))
-    mark = uuid.uuid4().hex[:12]
+    mark = _mark()
     draft = target.with_name(f".{target.name}.{mark}.part")
     old = target.with_name(f".{target.name}.{mark}.old")
     try:

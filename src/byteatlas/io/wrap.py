@@ -6,8 +6,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +14,7 @@ from byteatlas.errors import FetchFailed
 from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 
@@ -88,6 +87,8 @@ class BlockCache:
 
         A file that is smaller than a block gives no block; what is wrong with a file is said by `size`.
         """
+        from concurrent.futures import ThreadPoolExecutor  # not for local files
+
         with ThreadPoolExecutor(1) as pool:
             size = pool.submit(self._inner.size)
             try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from byteatlas.io.policy import Policy, foreign
 from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays, map_arrays
+from byteatlas.values import replace
 
 
 def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
@@ -41,6 +41,7 @@ def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
             would look like the caller's own.
         BadRequest: one leads to an open file, which nobody else can find.
     """
+
     fine: dict[int, tuple[SourceInfo, ...]] = {}  # combined arrays share one table, which may be long
     for path, array in all_arrays(node):
         table = array.manifest.sources

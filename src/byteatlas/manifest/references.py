@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 from byteatlas.errors import BadRequest, InvalidMetadata
@@ -19,13 +17,12 @@ from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import compressing, decompressed
-from byteatlas.manifest.json.read import read_json
-from byteatlas.manifest.json.write import write_json
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
 from byteatlas.manifest.origin import check_written
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
+from byteatlas.values import replace
 
 
 def read_references(
@@ -55,7 +52,9 @@ def read_references(
         options = replace(options, base=url)
     options = replace(options, origin=url)
     path = local_path(url)
-    if path is not None and (Path(path) / "snapshots").is_dir():
+    if path is not None and os.path.isdir(os.path.join(path, "snapshots")):
+        from pathlib import Path
+
         from byteatlas.manifest.foreign.icechunk import is_repository, read_icechunk
 
         if is_repository(Path(path)):
@@ -70,8 +69,8 @@ def read_references(
 def is_parquet_map(url: str) -> bool:
     """Whether a URL is (to be) a Parquet map: a folder, or anything named like one."""
     path = local_path(url)
-    if path is not None and Path(path).exists():
-        return Path(path).is_dir()
+    if path is not None and os.path.exists(path):
+        return os.path.isdir(path)
     return form_of_name(url) == "parquet"
 
 
@@ -92,6 +91,8 @@ def _as_text(references: Mapping[str, Any]) -> bytes:
 
 
 def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNode:
+    from byteatlas.manifest.json.read import read_json  # writers do without
+
     plain = decompressed(source, where)
     if not isinstance(plain, (LocalSource, MemorySource)):
         plain = MemorySource(plain.read_all(), where)
@@ -128,6 +129,8 @@ def write_references(
     check_written(node, access.policy)
     tell = None if progress is None else lambda name, n, of: progress(Progress("write", name, n, of))
     if isinstance(target, MutableMapping):
+        from byteatlas.manifest.json.write import write_json
+
         text = BytesIO()
         write_json(node, text, options or MapWriteOptions(), version=0 if format == "json-v0" else 1, tell=tell)
         check_written(node, access.policy)
@@ -144,6 +147,8 @@ def write_references(
                 write_parquet(node, folder, options, tell)
                 check_written(node, access.policy)  # again: sources of lazy manifests are known when they were read
         case "json" | "json-v0" as form:
+            from byteatlas.manifest.json.write import write_json
+
             with new_file(url, access.storage_options) as sink, compressing(sink, url) as stream:
                 write_json(node, stream, options, version=1 if form == "json" else 0, tell=tell)
                 check_written(node, access.policy)

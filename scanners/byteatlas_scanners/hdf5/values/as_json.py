@@ -10,11 +10,10 @@ Text is UTF-8; bytes that are not become Latin-1, which loses nothing.
 
 from __future__ import annotations
 
-import base64
 import math
 import struct
+from binascii import b2a_base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from byteatlas.meta.elements import Plain, decode
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.types import NULLTERM, OBJECT, REGION, SPACEPAD, Datatype, Kind
 from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
 from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps
@@ -254,7 +254,7 @@ def _numbers(dt: Datatype, data: bytes, count: int) -> list[JSON]:
         case "c":
             return [[z.real, z.imag] for z in found.tolist()]
         case "V" if found.dtype.names is None:
-            return [base64.b64encode(raw.tobytes()).decode("ascii") for raw in found]
+            return [b2a_base64(raw.tobytes(), newline=False).decode("ascii") for raw in found]
         case "V":  # a complex number of half floats
             return [list(pair) for pair in found.tolist()]
         case "m":

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from byteatlas.array.array import Array
@@ -25,6 +24,7 @@ from byteatlas.store.counted import Counted
 from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, replace
 
 JOURNAL = ".byteatlas-copy.json"
 """The key that records how far a copy has come; removed when it is complete."""
@@ -56,6 +56,9 @@ class CopyOptions:
     write: ArrayWriteOptions = DEFAULT_WRITE
 
 
+DEFAULT_COPYING = CopyOptions()
+
+
 @dataclass(frozen=True, slots=True)
 class CopyReport:
     """What a copy did: arrays copied, bytes of their decoded values, bytes put into the store by this run."""
@@ -66,7 +69,7 @@ class CopyReport:
 
 
 def copy(
-    node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: Tell | None = None
+    node: Node, store: WritableStore, options: CopyOptions = DEFAULT_COPYING, progress: Tell | None = None
 ) -> CopyReport:
     """Copy an array or a group and all below it into a store, which need not be able to list its keys.
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -30,14 +27,20 @@ def _zstd(data: bytes) -> Any:
 
 
 def _gzip(data: bytes) -> Any:
+    import gzip
+
     return gzip.GzipFile(fileobj=io.BytesIO(data))
 
 
 def _bz2(data: bytes) -> Any:
+    import bz2
+
     return bz2.BZ2File(io.BytesIO(data))
 
 
 def _xz(data: bytes) -> Any:
+    import lzma
+
     return lzma.LZMAFile(io.BytesIO(data))
 
 
@@ -55,6 +58,8 @@ def decompressed(source: Source, where: str) -> Source:
     name = compression_of_bytes(head)
     if name is None:
         return source
+    from lzma import LZMAError
+
     most = min(MOST_EXPANDED, max(1 << 20, _RATIO * size))
     out = bytearray()
     try:
@@ -63,7 +68,7 @@ def decompressed(source: Source, where: str) -> Source:
                 out += piece
                 if len(out) > most:
                     raise InvalidMetadata(where, f"expands to more than {most} bytes")
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+    except (OSError, EOFError, ValueError, zlib.error, LZMAError) as error:
         raise InvalidMetadata(where, f"a damaged compressed stream ({error})") from error
     return MemorySource(out, where)
 
@@ -90,10 +95,16 @@ def compressing(sink: Sink, url: str) -> Iterator[Sink]:
     raw: Any = sink
     match compression_of_name(url):
         case "gzip":
+            import gzip
+
             stream = gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0)
         case "bz2":
+            import bz2
+
             stream = bz2.BZ2File(raw, "wb")
         case "xz":
+            import lzma
+
             stream = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed below, behind the block
         case "zstd":
             import pyarrow as pa

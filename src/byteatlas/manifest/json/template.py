@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,15 +15,17 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 
 MOST_TEXT = 1 << 16
 MOST_DEPTH = 16
 _LARGE = 1 << 64
-_TOKEN = re.compile(
-    r"\s*(?:(?P<int>\d{1,19})(?!\d)|(?P<name>[A-Za-z_]\w{0,99})|(?P<text>'[^']*'|\"[^\"]*\")|(?P<op>\*\*|//|[-+*/%()=,~|]))"
+_TOKEN = (
+    r"\s*(?:(?P<int>\d{1,19})(?!\d)|(?P<name>[A-Za-z_]\w{0,99})"
+    r"|(?P<text>'[^']*'|\"[^\"]*\")|(?P<op>\*\*|//|[-+*/%()=,~|]))"
 )
 HOLE = re.compile(r"\{\{(.*?)\}\}", re.S)
-_FORMAT = re.compile(r"[^%]*%(0?\d{0,2})([ds])[^%]*")
+_FORMAT = r"[^%]*%(0?\d{0,2})([ds])[^%]*"
 
 
 class Slow(Exception):
@@ -235,9 +236,9 @@ class _Parser:
 
 def _tokens(text: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    at, end = 0, len(text.rstrip())
+    at, end, pattern = 0, len(text.rstrip()), re.compile(_TOKEN)
     while at < end:
-        token = _TOKEN.match(text, at)
+        token = pattern.match(text, at)
         if token is None or token.lastgroup is None:
             raise _Fault(f"cannot read {text[at : at + 20]!r}")
         found.append((token.lastgroup, token[token.lastgroup]))
@@ -291,7 +292,7 @@ _BOUNDS: Mapping[str, Callable[[int, int], int]] = {
 
 def _format(form: str, value: TemplateValue) -> str:
     """Python's ``%`` with one ``%d`` (perhaps ``%03d``) or ``%s``."""
-    spec = _FORMAT.fullmatch(form)
+    spec = re.fullmatch(_FORMAT, form)
     if spec is None or (spec[2] == "d") != isinstance(value, int):
         raise _Fault(f"format {form!r}")
     return form % value
