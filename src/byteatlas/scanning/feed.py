@@ -114,6 +114,8 @@ class Feed:
         try:
             info = SourceInfo(url, foreign=foreign(self._main.url, url))
             source = cached(opened(self._opener, info), self._block)
+            if isinstance(source, LocalSource):
+                source.read([ByteRange(0, 0)])  # a folder opens like a file, and fails only here
             return Other(source, replace(info, size=source.size(), stamp=stamp_of(source)))
         except FetchFailed as error:
             return property_of(url, error)
