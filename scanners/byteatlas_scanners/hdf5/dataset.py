@@ -21,7 +21,7 @@ from byteatlas_scanners.hdf5.chunks.table import Space, Table
 from byteatlas_scanners.hdf5.filters import message as filters
 from byteatlas_scanners.hdf5.filters.registry import codecs
 from byteatlas_scanners.hdf5.format import dataspace, datatype, layout
-from byteatlas_scanners.hdf5.format.external_files import Slot, read_slots
+from byteatlas_scanners.hdf5.format.external_file_list import Slot, read_slots
 from byteatlas_scanners.hdf5.format.header import (
     DATASPACE,
     DATATYPE,
@@ -115,7 +115,7 @@ def _new_fill(form: Form, body: bytes) -> fillvalue.Fill:
 
 
 def _fill(shared: Shared, bodies: dict[int, bytes]) -> fillvalue.Fill:
-    """The new message wins where both are there, as in the library; without either there is no fill value."""
+    """The new message wins where both are there, as in libhdf5; without either there is no fill value."""
     if FILL in bodies:
         return shared.once(_new_fill, bodies[FILL])
     return fillvalue.parse_old(bodies[FILL_OLD]) if FILL_OLD in bodies else fillvalue.Fill(defined=False)
@@ -134,7 +134,9 @@ def locate(form: Form, what: Description, options: ScanOptions, sources: tuple[S
         case Compact(data):
             return _compact(form, shape, size, data)
         case Contiguous() if what.external:
-            raise Unsupported(Reason.EXTERNAL_STORAGE, "raw data in other files")  # `outside` goes on from here
+            raise Unsupported(
+                Reason.EXTERNAL_STORAGE, "raw data in other files"
+            )  # `external_storage` goes on from here
         case Contiguous():
             return _contiguous(form, what, shape, options, sources)
         case Chunked():
@@ -144,7 +146,7 @@ def locate(form: Form, what: Description, options: ScanOptions, sources: tuple[S
 
 
 def _check_readable(form: Form, what: Description) -> None:
-    """What was never written and has no fill value has no values: the library does not read it (H5D__read)."""
+    """What was never written and has no fill value has no values: libhdf5 does not read it (H5D__read)."""
     place, fill = what.layout, what.fill
     if fill.defined or fill.when == fillvalue.NEVER or what.external or not math.prod(what.shape):
         return

@@ -16,7 +16,7 @@ from byteatlas_scanners.hdf5.dims import Names
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.layout import Chunked, Virtual
 from byteatlas_scanners.hdf5.format.links import Hard, Link
-from byteatlas_scanners.hdf5.linked_files import Library
+from byteatlas_scanners.hdf5.linked_files import LinkedFiles
 from byteatlas_scanners.hdf5.values import fillvalue
 from byteatlas_scanners.hdf5.values.vlen import Inlined
 from byteatlas_scanners.hdf5.values.zarr_type import Stored
@@ -44,7 +44,7 @@ class Facts:
 class Builder:
     """Builds the tree of groups and arrays; every dataset is built once and appears under each of its paths."""
 
-    library: Library
+    files: LinkedFiles
     facts: dict[int, Facts]
     report: list[ReportItem] = field(default_factory=list)
     expanded: set[tuple[int, int]] = field(default_factory=set)
@@ -95,7 +95,7 @@ class Builder:
         if type(link.target) is Hard:
             address = link.target.address
         else:
-            file, address = self.library.follow(file, group, link)
+            file, address = self.files.follow(file, group, link)
         node = file.objects.get(address)
         match node:
             case Dataset():
@@ -197,7 +197,7 @@ class Builder:
         self.begun.add(key)
 
         def find(name: str, path: str) -> VirtualArray | None:
-            found = self.library.find(file, name, path)
+            found = self.files.find(file, name, path)
             return None if found is None else self.array(*found)
 
         shape = extent(mappings, node.what.shape, find)

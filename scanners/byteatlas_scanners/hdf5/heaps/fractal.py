@@ -132,7 +132,11 @@ def parse_heap(form: Form, address: int, data: Buffer) -> Parse[Heap]:
 
 
 def small_objects(form: Form, heap: Heap, block: Buffer, ids: Sequence[bytes]) -> list[bytes] | None:
-    """The objects of a heap that is one plain direct block; None when some are elsewhere."""
+    """The objects of a heap that is one plain direct block; None when some are elsewhere.
+
+    A second, shorter way beside `fetch`: it makes the scan of a typical netCDF-4 file a tenth faster, and one round
+    trip shorter where files are remote (``python -m tests.bench scan``, "300 datasets" and "a netCDF-4 file").
+    """
     data = bytes(block)
     head = _direct_head(form, heap, _Place(heap.root or 0, 0, heap.start, 0, heap.start), data)
     split, end, number = 1 + heap.offset_width, 1 + heap.offset_width + heap.length_width, int.from_bytes

@@ -135,7 +135,7 @@ def _check_listed(dt: Datatype) -> None:
     if dt.kind in (Kind.OPAQUE, Kind.TIME):
         raise Unsupported(Reason.DATATYPE, "sequences of opaque data or of times")
     if dt.kind is Kind.VLEN and dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
-        # The HDF5 library gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
+        # libhdf5 gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
         raise Unsupported(Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently")
     for inner in (dt.base, *(m.type for m in dt.members)):
         if inner is not None:

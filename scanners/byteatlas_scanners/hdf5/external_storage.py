@@ -17,17 +17,17 @@ from byteatlas.scanning.parsers import buffers, gather, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange
 from byteatlas_scanners.hdf5.dataset import Pieces, split
-from byteatlas_scanners.hdf5.linked_files import Library, candidates
+from byteatlas_scanners.hdf5.linked_files import LinkedFiles, candidates
 from byteatlas_scanners.hdf5.walk import Dataset, File
 
 MOST_SEGMENTS = 1 << 16
 
 
-def place_external(books: Library) -> Parse[None]:
+def locate_external(files: LinkedFiles) -> Parse[None]:
     """Locate the bytes of all datasets with external storage, in every file of a scan."""
     found = [
         (file, node)
-        for file in books.files.values()
+        for file in files.by_url.values()
         for node in file.objects.values()
         if isinstance(node, Dataset) and node.what.external and node.what.space.shape is not None
     ]
