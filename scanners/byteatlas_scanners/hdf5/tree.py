@@ -140,7 +140,7 @@ class Builder:
         return found
 
     def _array(self, file: File, node: Dataset) -> VirtualArray:
-        what, pieces, facts = node.what, node.pieces, self.facts[id(file)]
+        what, placement, facts = node.what, node.placement, self.facts[id(file)]
         shape = what.shape
         values = facts.inlined.get(node.address)
         if values is not None:
@@ -154,19 +154,19 @@ class Builder:
             stored = self.stored[id(what.type)] = datatype.to_zarr(what.type)
         if isinstance(what.layout, Virtual):
             return self._virtual(file, node, stored)
-        if isinstance(pieces, FileFault):
-            raise pieces
+        if isinstance(placement, FileFault):
+            raise placement
         inner = stored.inner_shape
         meta = ArrayMeta(
             shape + inner,
             stored.data_type,
-            RegularGrid(pieces.chunk + inner) if pieces.grid is None else _with_inner(pieces.grid, inner),
-            self._encodings(what, stored, pieces.masks),
+            RegularGrid(placement.chunk + inner) if placement.grid is None else _with_inner(placement.grid, inner),
+            self._encodings(what, stored, placement.masks),
             self._fill(what),
             facts.names.of(node, inner),
             facts.attributes.get(node.address, {}),
         )
-        manifest = pieces.manifest
+        manifest = placement.manifest
         if inner:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
