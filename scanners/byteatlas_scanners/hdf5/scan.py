@@ -11,15 +11,16 @@ from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.parsers import all_of, elsewhere, gather
 from byteatlas.scanning.report import detail_of
 from byteatlas.types import JSON
-from byteatlas_scanners.hdf5.dataset import Pieces
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
-from byteatlas_scanners.hdf5.external import place_external
+from byteatlas_scanners.hdf5.external_storage import locate_external
 from byteatlas_scanners.hdf5.format.superblock import search, sniff
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
-from byteatlas_scanners.hdf5.linked_files import library
+from byteatlas_scanners.hdf5.linked_files import LinkedFiles
+from byteatlas_scanners.hdf5.storage import Placement
 from byteatlas_scanners.hdf5.tree import MOST_DEPTH, Builder, Facts
 from byteatlas_scanners.hdf5.values.as_json import Context, Value, attributes_json
-from byteatlas_scanners.hdf5.values.vlen import Inlined, Records, needs_inlining, read_inlined
+from byteatlas_scanners.hdf5.values.records import Records
+from byteatlas_scanners.hdf5.values.vlen import Inlined, needs_inlining, read_inlined
 from byteatlas_scanners.hdf5.walk import Dataset, File, Group, open_file, walk
 
 
@@ -48,11 +49,11 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     """The file as a tree of virtual arrays; what cannot be represented is refused in its report."""
     main = yield from open_file(source, options)
     yield from walk(main)
-    books = library(main, options)
-    yield from books.load_all()
-    yield from place_external(books)
-    facts = yield from all_of([_facts(file) for file in books.files.values()])
-    builder = Builder(books, {id(file): f for file, f in zip(books.files.values(), facts, strict=True)})
+    files = LinkedFiles.of(main, options)
+    yield from files.load_all()
+    yield from locate_external(files)
+    facts = yield from all_of([_facts(file) for file in files.by_url.values()])
+    builder = Builder(files, {id(file): f for file, f in zip(files.by_url.values(), facts, strict=True)})
     return builder.build(main, main.root)
 
 
@@ -75,14 +76,14 @@ def _inlined(file: File, context: Context) -> Parse[dict[int, Inlined | FileFaul
     wanted: list[tuple[int, Records]] = []
     known: dict[int, bool] = {}
     for address, node in file.objects.items():
-        if not isinstance(node, Dataset) or not isinstance(node.pieces, Pieces):
+        if not isinstance(node, Dataset) or not isinstance(node.placement, Placement):
             continue
-        what, pieces = node.what, node.pieces
+        what, placement = node.what, node.placement
         if id(what.type) not in known:
             known[id(what.type)] = needs_inlining(what.type)
         if known[id(what.type)] and what.space.shape is not None and not what.external:
-            place = (what.type, what.space.shape, pieces.chunk, what.pipeline, pieces.masks, what.fill)
-            wanted.append((address, Records(*place, pieces.manifest)))
+            place = (what.type, what.space.shape, placement.chunk, what.pipeline, placement.masks, what.fill)
+            wanted.append((address, Records(*place, placement.manifest)))
     if not wanted:
         return {}
     found = yield from gather([_one_inlined(records, context, file.options.max_inline) for _, records in wanted])

@@ -16,7 +16,7 @@ from byteatlas_scanners.hdf5.dims import Names
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.layout import Chunked, Virtual
 from byteatlas_scanners.hdf5.format.links import Hard, Link
-from byteatlas_scanners.hdf5.linked_files import Library
+from byteatlas_scanners.hdf5.linked_files import LinkedFiles
 from byteatlas_scanners.hdf5.values import fillvalue
 from byteatlas_scanners.hdf5.values.vlen import Inlined
 from byteatlas_scanners.hdf5.values.zarr_type import Stored
@@ -44,7 +44,7 @@ class Facts:
 class Builder:
     """Builds the tree of groups and arrays; every dataset is built once and appears under each of its paths."""
 
-    library: Library
+    files: LinkedFiles
     facts: dict[int, Facts]
     report: list[ReportItem] = field(default_factory=list)
     expanded: set[tuple[int, int]] = field(default_factory=set)
@@ -95,7 +95,7 @@ class Builder:
         if type(link.target) is Hard:
             address = link.target.address
         else:
-            file, address = self.library.follow(file, group, link)
+            file, address = self.files.follow(file, group, link)
         node = file.objects.get(address)
         match node:
             case Dataset():
@@ -140,7 +140,7 @@ class Builder:
         return found
 
     def _array(self, file: File, node: Dataset) -> VirtualArray:
-        what, pieces, facts = node.what, node.pieces, self.facts[id(file)]
+        what, placement, facts = node.what, node.placement, self.facts[id(file)]
         shape = what.shape
         values = facts.inlined.get(node.address)
         if values is not None:
@@ -154,19 +154,19 @@ class Builder:
             stored = self.stored[id(what.type)] = datatype.to_zarr(what.type)
         if isinstance(what.layout, Virtual):
             return self._virtual(file, node, stored)
-        if isinstance(pieces, FileFault):
-            raise pieces
+        if isinstance(placement, FileFault):
+            raise placement
         inner = stored.inner_shape
         meta = ArrayMeta(
             shape + inner,
             stored.data_type,
-            RegularGrid(pieces.chunk + inner) if pieces.grid is None else _with_inner(pieces.grid, inner),
-            self._encodings(what, stored, pieces.masks),
+            RegularGrid(placement.chunk + inner) if placement.grid is None else _with_inner(placement.grid, inner),
+            self._encodings(what, stored, placement.masks),
             self._fill(what),
             facts.names.of(node, inner),
             facts.attributes.get(node.address, {}),
         )
-        manifest = pieces.manifest
+        manifest = placement.manifest
         if inner:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
@@ -197,7 +197,7 @@ class Builder:
         self.begun.add(key)
 
         def find(name: str, path: str) -> VirtualArray | None:
-            found = self.library.find(file, name, path)
+            found = self.files.find(file, name, path)
             return None if found is None else self.array(*found)
 
         shape = extent(mappings, node.what.shape, find)

@@ -13,8 +13,8 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, ScanOptions
 from byteatlas.scanning.parsers import Pool, both
 from byteatlas.scanning.reasons import Reason
+from byteatlas_scanners.hdf5.dataset import Description, describe
 from byteatlas.values import dataclass, field
-from byteatlas_scanners.hdf5.dataset import Description, Pieces, describe, locate
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.attributes import Attribute, dense, read_attributes
 from byteatlas_scanners.hdf5.format.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, check_dates, read_header
@@ -23,6 +23,7 @@ from byteatlas_scanners.hdf5.format.shared import Shared
 from byteatlas_scanners.hdf5.format.superblock import read_start
 from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
 from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps
+from byteatlas_scanners.hdf5.storage import Placement, locate
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping
 
 MOST_OBJECTS = 4_000_000
@@ -42,11 +43,11 @@ class Group:
 
 @dataclass(slots=True)
 class Dataset:
-    """A dataset; ``pieces`` is the fault when its bytes could not be located, ``lost`` as of a group."""
+    """A dataset; ``placement`` is the fault when its bytes could not be located, ``lost`` as of a group."""
 
     address: int
     what: Description
-    pieces: Pieces | FileFault
+    placement: Placement | FileFault
     attributes: list[Attribute]
     lost: list[str]
 
@@ -139,20 +140,20 @@ class File:
     def _dataset(self, header: Header) -> Parse[Dataset]:
         what = yield from describe(self.shared, self.types, header)
         if dense(header):
-            pieces, (attributes, lost) = yield from both(self._locate(what), self._attributes(header))
+            placement, (attributes, lost) = yield from both(self._locate(what), self._attributes(header))
         else:
             attributes, lost = yield from self._attributes(header)
-            pieces = yield from self._locate(what)
-        return Dataset(header.address, what, pieces, attributes, lost)
+            placement = yield from self._locate(what)
+        return Dataset(header.address, what, placement, attributes, lost)
 
-    def _locate(self, what: Description) -> Parse[Pieces | FileFault]:
+    def _locate(self, what: Description) -> Parse[Placement | FileFault]:
         """Where the bytes are, or why that is not known: then the attributes may still be of use."""
         try:
-            pieces = yield from locate(self.form, what, self.options, self.sources)
-            self.rows += pieces.manifest.nchunks
+            placement = yield from locate(self.form, what, self.options, self.sources)
+            self.rows += placement.manifest.nchunks
             if self.rows > max(MOST_ROWS, self.form.size):
                 raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_ROWS} chunks in a file of {self.form.size} bytes")
-            return pieces
+            return placement
         except FileFault as error:
             return error
         except MALFORMED as error:

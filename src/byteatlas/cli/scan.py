@@ -63,6 +63,13 @@ class FileOutcome:
     help="Present large uncompressed blocks as chunks of about this size (4MiB).",
 )
 @click.option(
+    "--scanner-option",
+    "scanner_options",
+    multiple=True,
+    metavar="FORMAT.NAME=VALUE",
+    help="An option of one scanner, such as tiff.sidecar_masks=true; may be given several times.",
+)
+@click.option(
     "--side-files",
     is_flag=True,
     help="Write values too large for the map (variable-length data) into MAP.data beside it instead of refusing them.",
@@ -106,6 +113,7 @@ def scan(
       byteatlas scan s3://bucket/air.nc -o air.parquet --storage-options '{"anon": true}'
     """
     targets = _targets(sources, output, map_format)
+    chosen["extra"] = _extra(chosen.pop("scanner_options"))
     from byteatlas.executors.running import for_each
 
     if dask is not None and executor is not None:
@@ -128,6 +136,23 @@ def scan(
     if failed:
         return status_of(failed[0])
     return int(strict and any(outcome.refused for outcome in outcomes))
+
+
+def _extra(given: tuple[str, ...]) -> dict[str, dict[str, JSON]]:
+    """Options of single scanners, by the scanner's name; values are JSON, or text."""
+    import json
+
+    found: dict[str, dict[str, JSON]] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        scanner, dot, option = name.partition(".")
+        if not (equals and dot and scanner and option):
+            raise click.UsageError(f"--scanner-option {item}: FORMAT.NAME=VALUE is expected")
+        try:
+            found.setdefault(scanner, {})[option] = json.loads(value)
+        except ValueError:
+            found.setdefault(scanner, {})[option] = value
+    return found
 
 
 def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str, str]:
@@ -196,6 +221,7 @@ def _scan_one(
     access: Access,
     *,
     scanner: str | None,
+    extra: Mapping[str, JSON],
     group: str | None,
     inline_below: int | None,
     target_chunk: int | None,
@@ -206,7 +232,7 @@ def _scan_one(
     from byteatlas.scanning.contract import ScanOptions
 
     outcome = FileOutcome(source, target)
-    options = ScanOptions(inline_below=inline_below or 0, group=group, target_chunk=target_chunk)
+    options = ScanOptions(inline_below=inline_below or 0, group=group, target_chunk=target_chunk, extra=extra)
     try:
         found = ba.scan(
             source,

@@ -114,6 +114,8 @@ class Feed:
         try:
             info = SourceInfo(url, foreign=foreign(self._main.url, url))
             source = cached(opened(self._opener, info), self._block)
+            if isinstance(source, LocalSource):
+                source.read([ByteRange(0, 0)])  # a folder opens like a file, and fails only here
             return Other(source, replace(info, size=source.size(), stamp=stamp_of(source)))
         except FetchFailed as error:
             return property_of(url, error)
@@ -180,7 +182,9 @@ def _ranges(source: Source, ranges: Sequence[ByteRange], size: int) -> Sequence[
     else:
         if total <= MOST_BYTES_AT_ONCE:
             return fetched(source, ranges)
-    answers: list[Answer] = [None] * len(ranges)
+    why = f"structures of {total} bytes and more in one step, more than 2 GiB"
+    excess = Fault(CorruptFile(ranges[0].offset, why, source.url))  # one for all: there may be a million
+    answers: list[Answer] = [excess] * len(ranges)
     sound: list[int] = []
     room = MOST_BYTES_AT_ONCE
     for i in sorted(range(len(ranges)), key=lambda k: ranges[k].length):
@@ -188,10 +192,7 @@ def _ranges(source: Source, ranges: Sequence[ByteRange], size: int) -> Sequence[
         if offset < 0 or length < 0 or offset + length > size:
             why = f"a structure of {length} bytes lies outside of the file ({size} bytes)"
             answers[i] = Fault(CorruptFile(offset, why, source.url))
-        elif length > room:
-            why = f"structures of {total} bytes and more in one step, more than 2 GiB"
-            answers[i] = Fault(CorruptFile(offset, why, source.url))
-        else:
+        elif length <= room:
             room -= length
             sound.append(i)
     for i, data in zip(sound, fetched(source, [ranges[i] for i in sound]), strict=True):

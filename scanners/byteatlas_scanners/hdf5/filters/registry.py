@@ -1,6 +1,6 @@
 """One row per registered HDF5 filter: its number, its name, and the Zarr codecs that undo it.
 
-Numbers are those of the HDF5 library (1 to 6) and of the registry of filters that The HDF Group keeps. A filter whose
+Numbers are those of libhdf5 (1 to 6) and of the registry of filters that The HDF Group keeps. A filter whose
 bytes another reader's codec understands carries that codec's name; the others are ``byteatlas.hdf5-*``. Rows without
 codecs say why.
 """
@@ -92,7 +92,7 @@ def _scaleoffset(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     kind, scale, count, cls, size, sign, order, fill = item.values[:8]
     if kind not in (0, 2) or cls not in (0, 1) or size not in (1, 2, 4, 8) or (cls == 1 and (kind or size < 4)):
         raise _bad(item, "only integers, and floats scaled by powers of ten, are known")
-    if max(sign, order, fill) > 1:  # the library compares each with 1; damage must not be read as another meaning
+    if max(sign, order, fill) > 1:  # libhdf5 compares each with 1; damage must not be read as another meaning
         raise _bad(item, "flags other than 0 and 1")
     digits = scale - (1 << 32) if scale >> 31 else scale
     configuration: dict[str, JSON] = {

@@ -55,11 +55,7 @@ def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Pa
     lost: list[str] = []
     for message in header.messages:
         if message.type == ATTRIBUTE:
-            plain = _plain(shared, types, message)
-            if plain is None:
-                plain = yield from _one(shared, types, message, lost)
-            if plain is not None:
-                found.append(plain)
+            found += yield from _one(shared, types, message, lost)
     info = header.find(ATTRIBUTE_INFO)
     if info is not None:
         try:
@@ -68,11 +64,7 @@ def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Pa
             lost.append(f"all in its index ({detail_of(error)})")
             more = []
         for message in more:
-            plain = _plain(shared, types, message)
-            if plain is None:
-                plain = yield from _one(shared, types, message, lost)
-            if plain is not None:
-                found.append(plain)
+            found += yield from _one(shared, types, message, lost)
     if all([a.order >= 0 for a in found]):  # noqa: C419
         found.sort(key=_ORDER)
     return found, lost
@@ -94,29 +86,19 @@ def _dense(shared: Shared, info: bytes) -> Parse[list[Message]]:
     ]
 
 
-def _plain(shared: Shared, types: datatype.Cache, message: Message) -> Attribute | None:
-    """The usual case: nothing is shared and nothing is damaged."""
-    if message.flags & SHARED:
-        return None
-    try:
-        return parse_plain(shared, types, message.body, message.order)
-    except (FileFault, *MALFORMED):
-        return None
-
-
-def _one(shared: Shared, types: datatype.Cache, message: Message, lost: list[str]) -> Parse[Attribute | None]:
-    """One attribute, or None when it is damaged, which is then noted in ``lost``."""
+def _one(shared: Shared, types: datatype.Cache, message: Message, lost: list[str]) -> Parse[tuple[Attribute, ...]]:
+    """One attribute; none when it is damaged, which is then noted in ``lost``."""
     body = message.body
     try:
         if message.flags & SHARED:
             body = yield from shared.resolve(ATTRIBUTE, body)
         plain = parse_plain(shared, types, body, message.order)
-        return (yield from _with_shared(shared, types, body, message.order)) if plain is None else plain
+        return ((yield from _with_shared(shared, types, body, message.order)) if plain is None else plain,)
     except FileFault as error:
         lost.append(f"{_name_in(body)} ({detail_of(error)})")
     except MALFORMED as error:
         lost.append(f"{_name_in(body)} (damaged: {error})")
-    return None
+    return ()
 
 
 def _name_in(body: bytes) -> str:

@@ -33,7 +33,7 @@ SHAREABLE = 0x40
 NEVER_SHARED = frozenset(range(LAST_KNOWN + 1)) - {BOGUS, DATASPACE, DATATYPE, FILL_OLD, FILL, PIPELINE, ATTRIBUTE}
 
 BAD_FLAGS = frozenset(flags for flags in range(256) if flags & 6 == 6 or flags & 0x28 == 0x28 or flags & 0x30 == 0x20)
-"""Combinations that the library does not accept: shared and never shared; was unknown, but not marked as such."""
+"""Combinations that libhdf5 does not accept: shared and never shared; was unknown, but not marked as such."""
 
 _V1_PREFIX = struct.Struct("<BxHII").unpack_from
 _V1_MESSAGE = struct.Struct("<HHB").unpack_from
@@ -83,7 +83,7 @@ def read_header(form: Form, address: int) -> Parse[Header]:
 
 
 def check_dates(form: Form, header: Header) -> None:
-    """The library does not open an object whose modification time it does not understand."""
+    """libhdf5 does not open an object whose modification time it does not understand."""
     for message in header.messages:
         if message.type == MODIFIED:
             sound = message.body[:1] == b"\x01"

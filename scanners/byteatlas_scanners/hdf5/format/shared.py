@@ -16,7 +16,8 @@ from byteatlas_scanners.hdf5.format.dataspace import Dataspace
 from byteatlas_scanners.hdf5.format.header import SHARED, Message, read_header
 from byteatlas_scanners.hdf5.format.types import Datatype
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
-from byteatlas_scanners.hdf5.heaps.fractal import Heap, fetch, read_heap
+from byteatlas_scanners.hdf5.heaps.fractal import fetch
+from byteatlas_scanners.hdf5.heaps.fractal_header import Heap, read_heap
 
 T = TypeVar("T")
 

@@ -155,7 +155,7 @@ def _new(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
 def _ended(form: Form, end: int | None, stored_base: int | None) -> Form:
     """With the end recorded in the file: nothing behind it counts.
 
-    A file that ends earlier has lost data (the library does not open it either).
+    A file that ends earlier has lost data (libhdf5 does not open it either).
     """
     if end is None or not 0 < end - (stored_base or 0) <= form.size:
         raise CorruptFile(form.base, f"truncated: {form.base + form.size} bytes of {end}")
@@ -187,7 +187,7 @@ def _extended(form: Form, header: Header) -> Form:
 
 
 def _check_space_info(form: Form, cursor: Cursor) -> None:
-    """Where free space is managed; nothing that reading needs, but the library refuses a file without its fields."""
+    """Where free space is managed; nothing that reading needs, but libhdf5 refuses a file without its fields."""
     version, strategy = cursor.u8(), cursor.u8()
     if version == 1:
         persistent = cursor.u8()

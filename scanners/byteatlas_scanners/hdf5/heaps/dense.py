@@ -11,7 +11,8 @@ from byteatlas.scanning.parsers import buffers
 from byteatlas_scanners.hdf5.format.btree2 import leaf_records, leaf_size, parse_tree, read_records, tree_size
 from byteatlas_scanners.hdf5.format.header import SHARED
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
-from byteatlas_scanners.hdf5.heaps.fractal import fetch, heap_size, parse_heap, small_objects
+from byteatlas_scanners.hdf5.heaps.fractal import fetch, small_objects
+from byteatlas_scanners.hdf5.heaps.fractal_header import heap_size, parse_heap
 
 LINK_NAMES, ATTRIBUTE_NAMES = 5, 8
 """Types of B-trees."""

@@ -135,7 +135,7 @@ def layout(dt: Datatype) -> Layout:
         case Kind.COMPOUND:
             return _compound(dt)
         case Kind.TIME:
-            raise _unsupported("the time class (which the library itself does not convert)")
+            raise _unsupported("the time class (which libhdf5 itself does not convert)")
         case Kind.REFERENCE:
             raise _unsupported("references inside of fixed-size data")
         case _:

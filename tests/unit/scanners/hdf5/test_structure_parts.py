@@ -17,13 +17,13 @@ from byteatlas.scanning.parsers import Pool, buffers, elsewhere, one
 from byteatlas.types import ByteRange
 from byteatlas_scanners.hdf5 import SCANNER
 from byteatlas_scanners.hdf5.chunks.table import Space, from_linear
-from byteatlas_scanners.hdf5.dataset import split
 from byteatlas_scanners.hdf5.format import dataspace, layout
 from byteatlas_scanners.hdf5.format.btree2 import little
 from byteatlas_scanners.hdf5.format.header import read_header
 from byteatlas_scanners.hdf5.format.links import External, Hard, Soft, UserDefined, parse_link
 from byteatlas_scanners.hdf5.format.superblock import SIGNATURE, read_start
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, width_of
+from byteatlas_scanners.hdf5.storage import split
 from byteatlas_scanners.hdf5.virtual.mappings import numbered
 from byteatlas_scanners.hdf5.virtual.selection import Slab, Stretches, read_selection
 

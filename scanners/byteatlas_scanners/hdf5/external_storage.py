@@ -16,18 +16,18 @@ from byteatlas.scanning.contract import Elsewhere, Parse, Stat
 from byteatlas.scanning.parsers import buffers, gather, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange
-from byteatlas_scanners.hdf5.dataset import Pieces, split
-from byteatlas_scanners.hdf5.linked_files import Library, candidates
+from byteatlas_scanners.hdf5.linked_files import LinkedFiles, candidates
+from byteatlas_scanners.hdf5.storage import Placement, split
 from byteatlas_scanners.hdf5.walk import Dataset, File
 
 MOST_SEGMENTS = 1 << 16
 
 
-def place_external(books: Library) -> Parse[None]:
+def locate_external(files: LinkedFiles) -> Parse[None]:
     """Locate the bytes of all datasets with external storage, in every file of a scan."""
     found = [
         (file, node)
-        for file in books.files.values()
+        for file in files.by_url.values()
         for node in file.objects.values()
         if isinstance(node, Dataset) and node.what.external and node.what.space.shape is not None
     ]
@@ -38,7 +38,7 @@ def place_external(books: Library) -> Parse[None]:
     known = dict(zip(urls, infos, strict=True))
     results = yield from gather([_place(file, node, known) for file, node in found])
     for (_, node), result in zip(found, results, strict=True):
-        node.pieces = result
+        node.placement = result
 
 
 def _places(file: File, name: str) -> list[str]:
@@ -71,13 +71,13 @@ def _segments(
     return out
 
 
-def _place(file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | None]) -> Parse[Pieces]:
+def _place(file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | None]) -> Parse[Placement]:
     what = node.what
     shape, size = what.shape, what.type.size
     need = math.prod(shape) * size
     whole = tuple([n or 1 for n in shape])
     if not need:
-        return Pieces(whole, (0,), empty_manifest(tuple([n and 1 for n in shape])))
+        return Placement(whole, (0,), empty_manifest(tuple([n and 1 for n in shape])))
     parts = _segments(file, node, known, need)
     if len(parts) == 1:
         chunk = split(shape, size, file.options.target_chunk)
@@ -89,18 +89,18 @@ def _place(file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | 
         raise Unsupported(Reason.EXTERNAL_STORAGE, "external files that end in the middle of a row")
     blocks = buffers((yield [Elsewhere(url, ByteRange(offset, length)) for url, _, offset, length in parts]))
     data = b"".join(bytes(block) for block in blocks)
-    return Pieces(whole, (0,), inline_manifest((1,) * len(shape), {0: data}), inlined=True)
+    return Placement(whole, (0,), inline_manifest((1,) * len(shape), {0: data}), inlined=True)
 
 
-def _regular(shape: tuple[int, ...], chunk: tuple[int, ...], size: int, info: SourceInfo, at: int) -> Pieces:
+def _regular(shape: tuple[int, ...], chunk: tuple[int, ...], size: int, info: SourceInfo, at: int) -> Placement:
     grid = tuple([-(-n // c) for n, c in zip(shape, chunk, strict=True)])
     count, step = math.prod(grid), math.prod(chunk) * size
     offset = np.arange(count, dtype=np.uint64) * np.uint64(step) + np.uint64(at)
     manifest = ChunkManifest(grid, (info,), np.zeros(count, np.int32), offset, np.full(count, step, np.uint64))
-    return Pieces(chunk, (0,), manifest)
+    return Placement(chunk, (0,), manifest)
 
 
-def _rows(shape: tuple[int, ...], row: int, parts: list[tuple[str, SourceInfo, int, int]]) -> Pieces:
+def _rows(shape: tuple[int, ...], row: int, parts: list[tuple[str, SourceInfo, int, int]]) -> Placement:
     """One chunk per file, each of whole rows."""
     sources = tuple(dict.fromkeys(info for _, info, _, _ in parts))
     edges = tuple([length // row for _, _, _, length in parts])
@@ -116,4 +116,4 @@ def _rows(shape: tuple[int, ...], row: int, parts: list[tuple[str, SourceInfo, i
     rectilinear = None
     if len(set(edges)) > 1:
         rectilinear = RectilinearGrid((edges, *[(n,) for n in shape[1:]]))
-    return Pieces(chunk, (0,), manifest, grid=rectilinear)
+    return Placement(chunk, (0,), manifest, grid=rectilinear)

@@ -1,4 +1,4 @@
-"""External data files: raw data of a contiguous dataset in other files (format specification IV.A.2.h)."""
+"""The external file list message: raw data of a contiguous dataset in other files (format specification IV.A.2.h)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
-from byteatlas_scanners.hdf5.format.links import heap_text, read_local_heap
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
+from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
 
 
 class Slot(NamedTuple):
