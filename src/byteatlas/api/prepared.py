@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from byteatlas.api.tree import VirtualTree, tree
 from byteatlas.combining.plan import Prepared
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,6 @@ from byteatlas.io.access import Access
 from byteatlas.io.forms import MAP_SUFFIXES
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Unsupported
 from byteatlas.io.file import open_file
@@ -18,7 +19,6 @@ from byteatlas.io.source import Source
 from byteatlas.io.wrap import Coalescing
 from byteatlas.store.base import check_key
 from byteatlas.types import Buffer, ByteRange
-from byteatlas.values import dataclass
 
 # APPNOTE.TXT 4.3.7 "Local file header": signature, 22 bytes that the central directory has too, two lengths.
 LOCAL_HEADER = struct.Struct("<4s22xHH")

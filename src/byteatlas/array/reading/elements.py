@@ -5,6 +5,7 @@ Points that lie close together share a request. A chunk with many points is bett
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from byteatlas.array.reading.raw_parts import PARTIAL_KEY
 from byteatlas.array.reading.scattering.points import ElementScatter, PointScatter
 from byteatlas.array.spaces import Ints, Items, Rows
 from byteatlas.codecs import Pipeline, RawLayout
-from byteatlas.values import dataclass
 
 MOST_POINTS = 1 << 20
 """Points fetched one by one that are asked for together, about."""

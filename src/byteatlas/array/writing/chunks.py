@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from byteatlas.meta.model import ArrayMeta
 from byteatlas.store.base import WritableStore
 from byteatlas.store.nodes import StoredArray
 from byteatlas.types import Shape
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ begins along each axis, and ``shape``, the shape that the bytes decode to.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from byteatlas.errors import Unsupported
 from byteatlas.meta.parts import shape_of
 from byteatlas.meta.place import invalid
 from byteatlas.types import Shape
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ unsigned (true) or signed (false) ones.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from byteatlas.meta.dtypes import from_v3
 from byteatlas.meta.model import DataType
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 MOST_MASKS = 64
 

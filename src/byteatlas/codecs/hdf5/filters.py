@@ -5,6 +5,7 @@ The algorithms are in `bits` and `blocks`; element layouts in `byteatlas.meta.el
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from byteatlas.codecs.hdf5 import blosc2_frame
 from byteatlas.errors import Unsupported
 from byteatlas.meta.elements import Layout, decode, dtype, from_json
 from byteatlas.meta.place import invalid
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import ast
 import struct
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,6 @@ from byteatlas.codecs.streams.members import inflate
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 MOST_TEXT = 1 << 16
 

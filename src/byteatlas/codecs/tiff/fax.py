@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.streams.compression import functions
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ luminance and 14 of a code for the cell of a grid over all visible u', v'.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -21,7 +22,6 @@ from byteatlas.codecs.streams.compression import functions
 from byteatlas.codecs.tiff.libtiff import wrap
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
-from byteatlas.values import dataclass
 
 NAME = "tiff_logluv"
 UV_SCALE = 410.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -15,7 +16,6 @@ from byteatlas.codecs.core.options import Configuration, integer, type_string
 from byteatlas.codecs.streams.compression import functions
 from byteatlas.meta.parts import MOST_AXES
 from byteatlas.meta.place import invalid
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
 from byteatlas.meta.place import invalid
 from byteatlas.types import Shape
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

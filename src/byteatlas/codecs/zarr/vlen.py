@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, Chain
 from byteatlas.codecs.core.options import Configuration
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

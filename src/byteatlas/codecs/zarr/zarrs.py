@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,6 @@ from byteatlas.meta import dtypes
 from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
 from byteatlas.meta.place import invalid
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

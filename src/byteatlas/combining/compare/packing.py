@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 PACKING_ATTRIBUTES = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
 PACKED_RANGE_ATTRIBUTES = ("valid_range", "valid_min", "valid_max")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from byteatlas.combining.model import Finding
@@ -9,7 +10,6 @@ from byteatlas.manifest.columns import PlacedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import Shape
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

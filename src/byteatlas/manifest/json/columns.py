@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +26,6 @@ from byteatlas.manifest.tree import DocumentTree, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass
 
 LARGEST = (1 << 63) - 1
 _CHUNK_LIKE = re.compile(r"(c[./])?\d+([./]\d+)*\Z")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from byteatlas.manifest.tree import DocumentTree, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, ByteRange, Shape
-from byteatlas.values import dataclass, field
 
 _TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
 LOOKED_UP_SINGLY = 8

@@ -9,6 +9,7 @@ the outcome is exact for every JSON text; only its speed depends on the regulari
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.source import Source
 from byteatlas.types import JSON, ByteRange
-from byteatlas.values import dataclass
 
 WINDOW = 4 << 20
 QUOTE, BACKSLASH, COLON, COMMA, SPACE, OPEN, CLOSE = (ord(c) for c in '"\\:, []')

@@ -7,6 +7,7 @@ until somebody asks for their rows.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, single_source
 from byteatlas.types import Shape
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

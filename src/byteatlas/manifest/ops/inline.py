@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from byteatlas.manifest.model import (
 )
 from byteatlas.manifest.ops.common import all_arrays, map_arrays
 from byteatlas.types import JSON, ByteRange
-from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

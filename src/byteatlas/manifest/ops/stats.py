@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from byteatlas.manifest.facts import chunk_facts
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays
 from byteatlas.meta.grid import boundaries
-from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -12,7 +13,6 @@ from byteatlas.array.reading.fetching.pool import Scratch
 from byteatlas.array.reading.fetching.sources import WHOLE, Sources
 from byteatlas.array.spaces import Ints, Items, SourceNumbers
 from byteatlas.types import ByteRange
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

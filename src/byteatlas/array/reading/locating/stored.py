@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from byteatlas.store.nodes import StoredArray
 from byteatlas.store.remote import RemoteStore
 from byteatlas.store.zip import ZipStore
 from byteatlas.types import Buffer, Shape
-from byteatlas.values import dataclass
 
 SLACK = 16 << 20
 """Bytes that any chunk may have beyond a multiple of what it decodes to."""

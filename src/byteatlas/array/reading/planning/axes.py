@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -11,7 +12,6 @@ from byteatlas.array.selection import AxisSelection, Pick, Run, Take
 from byteatlas.array.spaces import Ints
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ChunkGrid, RegularGrid
-from byteatlas.values import dataclass, replace
 
 AxisIndex: TypeAlias = "slice | Ints"
 """Positions along one axis: a slice, or an index array that works on its axis by itself."""

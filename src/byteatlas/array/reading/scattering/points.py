@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from byteatlas.array.reading.fetching.pool import Scratch
 from byteatlas.array.reading.planning.points import PointPlan
 from byteatlas.array.spaces import Ints, Items
 from byteatlas.errors import CorruptChunk
-from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
