@@ -12,7 +12,7 @@ from tests.places import ROOT
 MODULES = sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("scanners/**/*.py")])
 
 SHARED_NAMES = frozenset(
-    [
+    {
         "Affine",
         "Ask",
         "Box",
@@ -48,7 +48,7 @@ SHARED_NAMES = frozenset(
         "Vlen",
         "Work",
         "Zfp",
-    ]
+    }
 )
 """Names that several types still share. Take one out when it is one's own again; nothing is added."""
 
