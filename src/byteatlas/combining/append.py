@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.inputs import find_variable, flatten
-from byteatlas.combining.model import CombineOptions, Input, ReadArray
+from byteatlas.combining.model import CombineOptions, FlatInput, ReadArray
 from byteatlas.combining.plan import Prepared, prepare
 from byteatlas.combining.select.ops import select
 from byteatlas.errors import BadRequest, Conflict, NotFound
@@ -25,7 +25,7 @@ Positions: TypeAlias = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded) in the map."""
 CoordinateValues: TypeAlias = NDArray[Any]
 """Coordinate values, one-dimensional."""
-StoredBytes: TypeAlias = tuple[str, str | None, int, int] | bytes
+ReferredBytes: TypeAlias = tuple[str, str | None, int, int] | bytes
 """A range of a file (URL, stamp, offset, length), or bytes in the map."""
 
 
@@ -68,10 +68,10 @@ def append(
     if dim in options.coords:
         raise BadRequest("appending takes coordinate values from the files' variables")
     known = coordinate_of(existing, dim, read)
-    added: list[Input] = []
-    skipped: list[Input] = []
-    replaced: list[tuple[Positions, Input]] = []
-    interleaved: list[Input] = []
+    added: list[FlatInput] = []
+    skipped: list[FlatInput] = []
+    replaced: list[tuple[Positions, FlatInput]] = []
+    interleaved: list[FlatInput] = []
     parts = [("map", existing)]
     for item in inputs:
         runs = where_in(known, item, dim, existing, read)
@@ -117,7 +117,7 @@ def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> CoordinateV
 
 
 def where_in(
-    known: CoordinateValues, item: Input, dim: str, existing: VirtualGroup, read: ReadArray
+    known: CoordinateValues, item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray
 ) -> list[Positions]:
     """The runs of positions in the map that hold this input's coordinate values; none when they are not all there."""
     values = own_values(item, dim, existing, read)
@@ -135,13 +135,13 @@ def where_in(
     return [(int(places[a]), int(places[b - 1]) + 1) for a, b in zip(starts, stops, strict=True)]
 
 
-def shares(known: CoordinateValues, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
+def shares(known: CoordinateValues, item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
     """Whether some of an input's coordinate values are in the map."""
     values = own_values(item, dim, existing, read)
     return values is not None and bool(np.isin(values, known).any())
 
 
-def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> CoordinateValues | None:
+def own_values(item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray) -> CoordinateValues | None:
     """An input's coordinate values; None when it has none, or they are in other units than those of the map.
 
     An input in other units is left to the combination to sort out.
@@ -157,7 +157,7 @@ def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -
     return read_all([array], read)[0].reshape(-1)
 
 
-def already_there(existing: VirtualGroup, item: Input, dim: str, run: Positions, whole: bool) -> bool:
+def already_there(existing: VirtualGroup, item: FlatInput, dim: str, run: Positions, whole: bool) -> bool:
     """Whether the map's chunks for these positions are this input's chunks.
 
     They are when they refer to the same bytes (in parts, perhaps, where the map had to cut chunks), or to nothing but
@@ -183,15 +183,15 @@ def already_there(existing: VirtualGroup, item: Input, dim: str, run: Positions,
     return True
 
 
-def bytes_of(m: ChunkManifest) -> set[StoredBytes]:
+def bytes_of(m: ChunkManifest) -> set[ReferredBytes]:
     """What a manifest refers to: ranges of files, and the bytes that are in it (but what stands for missing chunks)."""
     stored = m.source >= 0
     ranges = zip(m.source[stored].tolist(), m.offset[stored].tolist(), m.length[stored].tolist(), strict=True)
-    found: set[StoredBytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
+    found: set[ReferredBytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
     return (found | set(m.inlined.values())) - {CONSTANT_BYTES}
 
 
-def only_unchanged_files(there: set[StoredBytes], here: set[StoredBytes]) -> bool:
+def only_unchanged_files(there: set[ReferredBytes], here: set[ReferredBytes]) -> bool:
     """Whether all are ranges of the same files, of which is known that they did not change."""
     files, own = ({b[:2] if isinstance(b, tuple) else None for b in side} for side in (there, here))
     return bool(files) and files <= own and all(f is not None and f[1] is not None for f in files)
@@ -214,7 +214,7 @@ def find(group: VirtualGroup, path: str) -> VirtualArray | None:
 
 def spliced(
     existing: VirtualGroup,
-    replaced: Sequence[tuple[Positions, Input]],
+    replaced: Sequence[tuple[Positions, FlatInput]],
     dim: str,
     length: int,
 ) -> list[tuple[str, VirtualGroup]]:

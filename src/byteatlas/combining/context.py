@@ -10,7 +10,7 @@ from byteatlas.combining.compare.bulk import KnownEncodings
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
 from byteatlas.combining.coordinates.order import Arranged, arrange
 from byteatlas.combining.coordinates.times import TimeUnits
-from byteatlas.combining.model import CombineOptions, Finding, Input, ReadArray
+from byteatlas.combining.model import CombineOptions, Finding, FlatInput, ReadArray
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta
@@ -52,7 +52,7 @@ class CombineContext:
             one file.
     """
 
-    inputs: Sequence[Input]
+    inputs: Sequence[FlatInput]
     columns: Mapping[str, Sequence[VirtualArray]] | None
     names: Sequence[str]
     options: CombineOptions
@@ -65,7 +65,7 @@ class CombineContext:
 
 
 def establish(
-    inputs: Sequence[Input], options: CombineOptions, read: ReadArray
+    inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray
 ) -> tuple[CombineContext, list[Finding]]:
     """Coordinate values and the order of inputs along each dimension."""
     names = [i.name for i in inputs]
@@ -90,7 +90,7 @@ def establish(
     return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
 
 
-def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] | None:
+def columns_of(inputs: Sequence[FlatInput]) -> Mapping[str, Sequence[VirtualArray]] | None:
     """The arrays of each path in all inputs; None unless all inputs have the same paths in the same order."""
     members = [i.arrays for i in inputs]
     order, n = list(members[0]), len(members)
@@ -101,7 +101,7 @@ def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] 
 
 
 def dimension(
-    name: str, inputs: Sequence[Input], names: Sequence[str], options: CombineOptions, read: ReadArray
+    name: str, inputs: Sequence[FlatInput], names: Sequence[str], options: CombineOptions, read: ReadArray
 ) -> tuple[Dimension | None, list[Finding]]:
     coord, findings = coordinate(name, inputs, options, read)
     if any(f.level == "conflict" for f in findings):
@@ -150,7 +150,7 @@ def tiles(
     return Dimension(coord.dim, replace(coord, path=None, attributes=None), arranged, known, False), findings
 
 
-def size_of(dim: str, item: Input) -> int | None:
+def size_of(dim: str, item: FlatInput) -> int | None:
     """The length of a dimension in one input: of its coordinate variable, or the first variable that has it."""
     own = item.arrays.get(dim)
     for array in (own, *item.arrays.values()) if own is not None else item.arrays.values():
@@ -168,7 +168,7 @@ def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension
     return {names.index(d.name): d for d in context.dims if d.name in names}
 
 
-def bounds_of(coord: Coordinate, inputs: Sequence[Input]) -> Iterable[str]:
+def bounds_of(coord: Coordinate, inputs: Sequence[FlatInput]) -> Iterable[str]:
     """Paths of the bounds variables of a coordinate; they have its units without saying so."""
     if coord.path is None or coord.path not in inputs[0].arrays:
         return ()
@@ -181,7 +181,7 @@ def bounds_of(coord: Coordinate, inputs: Sequence[Input]) -> Iterable[str]:
 REFERRING = ("coordinates", "bounds", "climatology", "grid_mapping")
 
 
-def helpers(inputs: Sequence[Input]) -> set[str]:
+def helpers(inputs: Sequence[FlatInput]) -> set[str]:
     """Names of dimensions and of variables that others refer to, in the first input that has each variable."""
     seen: set[str] = set()
     found: set[str] = set()

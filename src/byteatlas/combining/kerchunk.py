@@ -19,10 +19,10 @@ from byteatlas.combining.model import (
     CombineOptions,
     Compute,
     CoordinateSource,
+    FlatInput,
     FromAttribute,
     FromName,
     FromVariable,
-    Input,
     Values,
 )
 from byteatlas.errors import BadRequest
@@ -75,7 +75,7 @@ def multi_zarr(
     return KerchunkArguments(tuple(renamed), chosen)
 
 
-def with_name(item: Input, name: object, apart: frozenset[str]) -> VirtualGroup:
+def with_name(item: FlatInput, name: object, apart: frozenset[str]) -> VirtualGroup:
     """A group with its only data variable under another name."""
     if not isinstance(name, str) or not name or "/" in name:
         raise BadRequest(f"{item.name}: {name!r} is no name of a variable")

@@ -109,7 +109,7 @@ class CombineOptions:
     stack: tuple[str, ...] | None = None
 
 
-class Input(NamedTuple):
+class FlatInput(NamedTuple):
     """One of the things to combine. ``arrays`` and ``groups`` are flat: path -> node, without the root group."""
 
     name: str

@@ -11,7 +11,7 @@ from byteatlas.combining.compare import attributes as attrs
 from byteatlas.combining.context import CombineContext, establish
 from byteatlas.combining.coordinates.split_inputs import split_where_interleaved
 from byteatlas.combining.inputs import flatten, unflatten
-from byteatlas.combining.model import CombineOptions, Finding, Input, Plan, ReadArray
+from byteatlas.combining.model import CombineOptions, Finding, FlatInput, Plan, ReadArray
 from byteatlas.combining.summary import dimension_plan, variable_plan
 from byteatlas.combining.variable.decide import decide
 from byteatlas.combining.variable.treatment import Treatment, meta_of, with_meta
@@ -122,7 +122,7 @@ def prepare(
     return replace(prepared, findings=(*findings, *prepared.findings), dropped_files=tuple(dropped))
 
 
-def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> Prepared:
+def look(inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray) -> Prepared:
     """One plan for exactly these inputs."""
     context, findings = split_where_interleaved(*establish(inputs, options, read))
     treatments: dict[str, Treatment] = {}

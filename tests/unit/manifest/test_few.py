@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteatlas.manifest.json.numbers import grid_positions, two_numbers
-from byteatlas.manifest.json.small_numbers import slices, small_pairs, small_positions
+from byteatlas.manifest.json.text.numbers import grid_positions, two_numbers
+from byteatlas.manifest.json.text.small_numbers import slices, small_pairs, small_positions
 
 NUMBER = st.one_of(st.integers(0, 12), st.integers(0, 10**19 - 1), st.sampled_from([10**18, 10**19, 2**64])).map(str)
 PLAIN = st.builds(lambda a, b, c, d: f",{c}{a},{d}{b}", NUMBER, NUMBER, st.sampled_from(["", " "]), st.just(""))

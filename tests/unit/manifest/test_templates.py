@@ -16,7 +16,7 @@ from tests.maps import array, references, same
 
 from byteatlas.array import open_node
 from byteatlas.errors import InvalidMetadata
-from byteatlas.manifest.json.template import Templates
+from byteatlas.manifest.json.templates.expressions import Templates
 from byteatlas.manifest.model import Remote, VirtualArray, VirtualGroup
 from byteatlas.manifest.options import MapReadOptions, MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references

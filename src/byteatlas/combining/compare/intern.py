@@ -32,13 +32,13 @@ class Sharing:
         seen = self.known.setdefault(path, [])
         for one in seen:
             if one.meta is array.meta or identical_arrays(one.meta, array.meta):
-                return one if same_inline(one, array) else replace(array, meta=one.meta)
+                return one if identical_inline(one, array) else replace(array, meta=one.meta)
         if len(seen) < MOST:
             seen.append(array)
         return array
 
 
-def same_inline(a: VirtualArray, b: VirtualArray) -> bool:
+def identical_inline(a: VirtualArray, b: VirtualArray) -> bool:
     """Whether both are one chunk with the same bytes in the map."""
     m, n = a.manifest, b.manifest
     if not isinstance(m, ChunkManifest) or not isinstance(n, ChunkManifest):

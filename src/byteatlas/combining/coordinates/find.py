@@ -23,8 +23,8 @@ from byteatlas.combining.model import (
     CombineOptions,
     CoordinateSource,
     Finding,
+    FlatInput,
     FromVariable,
-    Input,
     ReadArray,
 )
 from byteatlas.errors import BadRequest
@@ -65,7 +65,7 @@ class Coordinate:
 
 
 def coordinate(
-    dim: str, inputs: Sequence[Input], options: CombineOptions, read: ReadArray
+    dim: str, inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray
 ) -> tuple[Coordinate, list[Finding]]:
     """Find the values of ``dim`` in all inputs. Trouble comes back as conflicts."""
     source = options.coords.get(dim, FromVariable())
@@ -77,7 +77,7 @@ def coordinate(
 
 
 def from_variables(
-    dim: str, source: FromVariable, inputs: Sequence[Input], options: CombineOptions, read: ReadArray
+    dim: str, source: FromVariable, inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray
 ) -> tuple[Coordinate, list[Finding]]:
     wanted = source.path or dim
     paths = [wanted if wanted in i.arrays else find_variable(wanted, i) for i in inputs]
@@ -106,7 +106,7 @@ def from_variables(
     return found, findings
 
 
-def unusable(dim: str, path: str, classes: Sequence[MetadataClass], inputs: Sequence[Input]) -> Finding | None:
+def unusable(dim: str, path: str, classes: Sequence[MetadataClass], inputs: Sequence[FlatInput]) -> Finding | None:
     """Coordinate variables with more than one dimension, or absurdly large."""
     for cls in classes:
         meta, name = cls.meta, inputs[cls.members[0]].name
@@ -124,7 +124,7 @@ def settle(
     path: str,
     classes: Sequence[MetadataClass],
     values: list[NDArray[Any]],
-    inputs: Sequence[Input],
+    inputs: Sequence[FlatInput],
     options: CombineOptions,
 ) -> tuple[Coordinate, list[Finding]]:
     """Bring values from the files to common packing, units and calendar."""
@@ -181,7 +181,7 @@ MEANING_ELSEWHERE = {True: frozenset({"units", "calendar"}), False: frozenset[st
 """Attributes that are reconciled after values are decoded, when they are."""
 
 
-def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) -> list[Finding]:
+def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[FlatInput]) -> list[Finding]:
     """A conflict when values of different types have no type that holds them all exactly."""
     types = set(map(DTYPE, values))
     if len(types) > 1:
@@ -196,7 +196,7 @@ def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) 
     return [type_conflict(path, values, inputs)]
 
 
-def type_conflict(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) -> Finding:
+def type_conflict(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[FlatInput]) -> Finding:
     odd = tuple(i.name for i, v in zip(inputs, values, strict=True) if v.dtype != values[0].dtype)
     types = " / ".join(dict.fromkeys(str(v.dtype) for v in values))
     return Finding("conflict", "dtype", path, odd, f"no type holds the coordinate values of all files: {types}")
@@ -211,7 +211,7 @@ def common_time(
     path: str,
     pairs: Sequence[tuple[JSON, JSON]],
     values: Sequence[NDArray[Any]],
-    inputs: Sequence[Input],
+    inputs: Sequence[FlatInput],
     options: CombineOptions,
 ) -> tuple[times.TimeUnits | None, tuple[times.TimeUnits, ...], list[Finding]]:
     """The common units; the inputs' own ones when values must be converted."""
@@ -236,7 +236,7 @@ def common_time(
         why = "; ".join(dict.fromkeys(times.why_not(*p) for p, u in zip(pairs, own, strict=True) if u is None))
         detail = f"units differ and are not all CF times of a fixed length: {texts} ({why})"
         return None, (), [Finding("conflict", "units", path, names, detail)]
-    calendar = times.same_calendar(units, values)
+    calendar = times.common_calendar(units, values)
     if calendar is None:
         return None, (), [Finding("conflict", "calendar", path, names, f"calendars differ: {texts}")]
     if asked is not None and asked.calendar != calendar:
@@ -251,12 +251,12 @@ def common_time(
     )
 
 
-def by_order(dim: str, inputs: Sequence[Input]) -> Coordinate:
+def by_order(dim: str, inputs: Sequence[FlatInput]) -> Coordinate:
     """No values: files follow each other as they are given."""
     return Coordinate(dim, "order of the files", None, None)
 
 
-def from_sources(dim: str, source: CoordinateSource, inputs: Sequence[Input]) -> tuple[Coordinate, list[Finding]]:
+def from_sources(dim: str, source: CoordinateSource, inputs: Sequence[FlatInput]) -> tuple[Coordinate, list[Finding]]:
     """Values that are not data of the files: attributes, names, constants, a function."""
     raw: list[object] = []
     lacking: list[str] = []

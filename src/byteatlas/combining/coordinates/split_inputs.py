@@ -24,7 +24,7 @@ from byteatlas.combining.coordinates.interleave import (
 )
 from byteatlas.combining.coordinates.order import files_of, oddities
 from byteatlas.combining.coordinates.values import nbytes
-from byteatlas.combining.model import Duplicates, Finding, Input
+from byteatlas.combining.model import Duplicates, Finding, FlatInput
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import boundaries
@@ -123,7 +123,7 @@ def split_along(number: int, entries: CoordinateEntries, context: CombineContext
     dim = context.dims[number]
     parts = split_runs(entries)
     spans = parts.spans()
-    inputs: list[Input] = []
+    inputs: list[FlatInput] = []
     parents: list[int] = []
     places: list[int] = []
     taken_spans: list[Span] = []
@@ -131,7 +131,7 @@ def split_along(number: int, entries: CoordinateEntries, context: CombineContext
         own = spans.get(dim.arranged.block_of[i], [])
         arrays = parts_of_input(i, dim, [span for span, _ in own], context)
         for (span, segment), found in zip(own, arrays, strict=True):
-            inputs.append(Input(item.name, item.group, found, item.groups))
+            inputs.append(FlatInput(item.name, item.group, found, item.groups))
             parents.append(i)
             places.append(segment)
             taken_spans.append(span)

@@ -27,7 +27,7 @@ class Found:
     stop: int
 
 
-Change = Callable[[str, VirtualArray, Mapping[str, Found]], VirtualArray]
+RegionChange = Callable[[str, VirtualArray, Mapping[str, Found]], VirtualArray]
 
 
 def select_by_value(group: VirtualGroup, region: Region, *, read: ReadArray, cut: bool = False) -> VirtualGroup:
@@ -75,8 +75,8 @@ def mask_by_value(
     return throughout(group, region, read, change)
 
 
-def throughout(group: VirtualGroup, region: Region, read: ReadArray, change: Change) -> VirtualGroup:
-    """Change all arrays of a tree; a group's own coordinates go before those of the groups above."""
+def throughout(group: VirtualGroup, region: Region, read: ReadArray, change: RegionChange) -> VirtualGroup:
+    """RegionChange all arrays of a tree; a group's own coordinates go before those of the groups above."""
     used: set[str] = set()
 
     def below(node: VirtualGroup, prefix: str, above: Mapping[str, Found]) -> VirtualGroup:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare import attributes as attrs
 from byteatlas.combining.compare.classify import MetadataClass, classify
-from byteatlas.combining.compare.must_match import same_inline, unequal
+from byteatlas.combining.compare.must_match import all_inline_identical, unequal
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combining.context import CombineContext, Dimension, concat_axes
 from byteatlas.combining.coordinates import times
@@ -126,7 +126,7 @@ def once(
             findings.append(Finding("conflict", "dtype", path, odd, f"data types differ: {' / '.join(types)}"))
         if any(f.level == "conflict" for f in findings):
             return None, findings
-    if len(arrays) > 1 and not (len(classes) == 1 and same_inline(arrays)):
+    if len(arrays) > 1 and not (len(classes) == 1 and all_inline_identical(arrays)):
         findings += unequal(path, arrays, names, context.options, context.read, alike=len(classes) == 1)
         if any(f.level == "conflict" for f in findings):
             return None, findings

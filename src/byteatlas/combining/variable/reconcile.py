@@ -31,7 +31,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     findings += attrs.note_dropped(q.path, differing, q.options.attributes)
     if common.unpack is not None:
         kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}
-    if common.data_type.numpy.hasobject and any(q.holes) and not same_fills(q, common):
+    if common.data_type.numpy.hasobject and any(q.holes) and not identical_fills(q, common):
         detail = "missing chunks read as different fill values, which text of variable length cannot express"
         return None, [*findings, Finding("conflict", "fill", q.path, (), detail)]
     merged = encode(q, common, kept)
@@ -42,7 +42,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     return merged, findings
 
 
-def same_fills(q: Question, common: CommonType) -> bool:
+def identical_fills(q: Question, common: CommonType) -> bool:
     fills = [class_fill(c.meta, common, i) for i, c in enumerate(q.classes)]
     return all(identical_scalars(f, fills[0]) for f in fills)
 

@@ -59,7 +59,7 @@ def write_json(
     plain = options
     head = ""
     if options.templates and version == 1:
-        from byteatlas.manifest.json.regular import shortened
+        from byteatlas.manifest.json.templates.regular import shortened
 
         arrays, options, templates, gen = shortened(arrays, options)
         head = (f'"templates":{compact(templates)},' if templates else "") + (f'"gen":{compact(gen)},' if gen else "")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import InvalidMetadata
 
 
-def _single(column: Any) -> Any:
+def single_chunk(column: Any) -> Any:
     import pyarrow as pa
 
     if column.num_chunks == 1:
@@ -18,7 +18,7 @@ def _single(column: Any) -> Any:
     return pa.nulls(0, column.type) if not column.num_chunks else pa.concat_arrays(column.unify_dictionaries().chunks)
 
 
-def _valid(column: Any) -> NDArray[np.bool_]:
+def valid_rows(column: Any) -> NDArray[np.bool_]:
     n = len(column)
     if not column.null_count or column.buffers()[0] is None:
         return np.ones(n, np.bool_)
@@ -26,7 +26,7 @@ def _valid(column: Any) -> NDArray[np.bool_]:
     return bits[column.offset : column.offset + n].astype(np.bool_)
 
 
-def _integers(column: Any, where: str, nulls: int = 0) -> NDArray[np.int64]:
+def integers(column: Any, where: str, nulls: int = 0) -> NDArray[np.int64]:
     """A column as 64-bit numbers (straight from its buffer: `to_numpy` would import pandas)."""
     import pyarrow as pa
 
@@ -41,13 +41,13 @@ def _integers(column: Any, where: str, nulls: int = 0) -> NDArray[np.int64]:
     own = np.dtype(str(column.type))
     values = np.frombuffer(column.buffers()[1], own, len(column) + column.offset)[column.offset :]
     if column.null_count:
-        values = np.where(_valid(column), values, own.type(nulls))
+        values = np.where(valid_rows(column), values, own.type(nulls))
     if own == np.uint64 and bool((values > np.uint64(2**63 - 1)).any()):
         raise InvalidMetadata(where, f"{values.max()} is too large for a place in a file")
     return values.astype(np.int64, copy=False)
 
 
-def _inline(column: Any, where: str) -> dict[int, bytes]:
+def inline_values(column: Any, where: str) -> dict[int, bytes]:
     import pyarrow as pa
 
     if pa.types.is_null(column.type) or column.null_count == len(column):
@@ -59,7 +59,7 @@ def _inline(column: Any, where: str) -> dict[int, bytes]:
     if not (text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
         raise InvalidMetadata(where, f"column raw has type {kind}")
     found: dict[int, bytes] = {}
-    for place in np.flatnonzero(_valid(column)).tolist():
+    for place in np.flatnonzero(valid_rows(column)).tolist():
         value = column[place].as_py()
         found[place] = value.encode() if isinstance(value, str) else bytes(value)
     return found

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, FetchFailed, InvalidMetadata, NotFound
 from byteatlas.io.source import Source
-from byteatlas.manifest.json.read import document, source_infos
+from byteatlas.manifest.json.documents import document, source_infos
 from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode, unpickled
 from byteatlas.manifest.options import MapReadOptions
-from byteatlas.manifest.parquet.arrow import _inline, _integers, _single, _valid
+from byteatlas.manifest.parquet.arrow import inline_values, integers, single_chunk, valid_rows
 from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
@@ -124,7 +124,7 @@ class ParquetMap:
             if missing:
                 raise InvalidMetadata(where, f"no column {', '.join(sorted(missing))}")
             table = file.read(columns=["path", "offset", "size", "raw"], use_threads=False).combine_chunks()
-            columns = {n: _single(table.column(n)) for n in table.column_names}
+            columns = {n: single_chunk(table.column(n)) for n in table.column_names}
             return self._rows(columns, where)
         except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
             if isinstance(error, (InvalidMetadata, FetchFailed)):
@@ -134,13 +134,13 @@ class ParquetMap:
     def _rows(self, columns: Mapping[str, Any], where: str) -> _Part:
         n = len(columns["path"])
         numbers = self._numbers(columns["path"], where)
-        offset, length = _integers(columns["offset"], where), _integers(columns["size"], where)
+        offset, length = integers(columns["offset"], where), integers(columns["size"], where)
         if n and (int(offset.min()) < 0 or int(length.min()) < 0 or bool(((offset + length) < 0).any())):
             raise InvalidMetadata(where, "a negative or impossible byte range")
         starts, sizes = offset.astype(np.uint64), length.astype(np.uint64)
         remote = numbers >= 0
         sizes[remote & (offset == 0) & (length == 0)] = WHOLE
-        inlined = _inline(columns["raw"], where)
+        inlined = inline_values(columns["raw"], where)
         if inlined:
             places = np.fromiter(inlined, np.int64, len(inlined))
             numbers[places] = INLINE
@@ -163,8 +163,8 @@ class ParquetMap:
             column = column.dictionary_encode()
         values = column.dictionary.to_pylist()
         known = np.array([self._number(v, where) for v in values] or [MISSING], np.int32)
-        codes = _integers(column.indices, where, nulls=0)
-        valid = _valid(column.indices)
+        codes = integers(column.indices, where, nulls=0)
+        valid = valid_rows(column.indices)
         return np.where(valid, known[codes], np.int32(MISSING))
 
     def _number(self, value: object, where: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
-from byteatlas.manifest.json.template import HOLE, Column, Scope, Slow, Templates, uncontrolled
+from byteatlas.manifest.json.templates.expressions import HOLE, Column, Scope, Slow, Templates, uncontrolled
 from byteatlas.types import JSON, Shape
 
 BLOCK = 1 << 18

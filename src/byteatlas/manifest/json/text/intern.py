@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.manifest.json.tokens import Entries
+from byteatlas.manifest.json.text.tokens import Entries
 
 
 def intern_urls(entries: Entries, known: dict[bytes, int], number: Callable[[bytes], int]) -> NDArray[np.int32]:
