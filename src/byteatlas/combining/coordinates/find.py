@@ -236,7 +236,7 @@ def common_time(
         why = "; ".join(dict.fromkeys(times.why_not(*p) for p, u in zip(pairs, own, strict=True) if u is None))
         detail = f"units differ and are not all CF times of a fixed length: {texts} ({why})"
         return None, (), [Finding("conflict", "units", path, names, detail)]
-    calendar = times.same_calendar(units, values)
+    calendar = times.common_calendar(units, values)
     if calendar is None:
         return None, (), [Finding("conflict", "calendar", path, names, f"calendars differ: {texts}")]
     if asked is not None and asked.calendar != calendar:

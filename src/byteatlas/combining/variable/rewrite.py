@@ -49,7 +49,7 @@ def rewritten(
             pairs = [(a.meta.attributes.get("units"), a.meta.attributes.get("calendar")) for a in arrays]
             why = next(times.why_not(*pair) for pair, units in zip(pairs, parsed, strict=True) if units is None)
             return None, [Finding("conflict", "units", path, names, f"time units differ: {why}")]
-        calendar = times.same_calendar(own, values)
+        calendar = times.common_calendar(own, values)
         if calendar is None:
             return None, [
                 Finding("conflict", "calendar", path, names, "time units or calendars cannot be brought together")
