@@ -14,22 +14,45 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 if _TYPE_CHECKING:
     from byteatlas.api import (
         RefusalWarning,
+        VirtualTree,
+        append,
         combine,
+        concat,
         copy,
+        create_array,
+        create_group,
         from_model,
         georeference,
         load,
+        mask,
         open,
+        open_writable,
         plan_combine,
+        prepare_combine,
         scan,
+        select,
         to_model,
         verify,
         write,
     )
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.geo import levels_of
-    from byteatlas.array.writing.copy import CopyOptions
-    from byteatlas.combining import CombineOptions, Plan
+    from byteatlas.array.writing.copy import CopyOptions, CopyReport
+    from byteatlas.array.writing.create import array_meta
+    from byteatlas.array.writing.write import ArrayWriteOptions, WritableArray
+    from byteatlas.combining.append import Appended
+    from byteatlas.combining.model import (
+        ByOrder,
+        CombineOptions,
+        Compute,
+        Finding,
+        FromAttribute,
+        FromName,
+        FromVariable,
+        Plan,
+        Values,
+    )
+    from byteatlas.combining.plan import Prepared
     from byteatlas.errors import (
         BadRequest,
         BadSelection,
@@ -45,47 +68,85 @@ if _TYPE_CHECKING:
         SourceChanged,
         Unsupported,
     )
+    from byteatlas.executors.results import Failure, Results
+    from byteatlas.executors.scanning import scan_many
+    from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
+    from byteatlas.io.wrap import Retry
     from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
-    from byteatlas.manifest.options import WriteOptions
+    from byteatlas.manifest.options import MapWriteOptions
+    from byteatlas.progress import Progress
     from byteatlas.scanning.contract import ScanOptions
+    from byteatlas.verifying.options import VerifyOptions
+    from byteatlas.verifying.report import VerifyItem, VerifyReport
 
 __all__ = [
+    "Access",
+    "Appended",
     "Array",
+    "ArrayWriteOptions",
     "BadRequest",
     "BadSelection",
+    "ByOrder",
     "ByteatlasError",
     "CombineOptions",
+    "Compute",
     "Conflict",
     "CopyOptions",
+    "CopyReport",
     "CorruptChunk",
     "CorruptFile",
+    "Failure",
     "FetchFailed",
+    "Finding",
     "Forbidden",
+    "FromAttribute",
+    "FromName",
+    "FromVariable",
     "Group",
     "InvalidMetadata",
+    "MapWriteOptions",
     "MissingExtra",
     "NotFound",
     "Plan",
     "Policy",
+    "Prepared",
+    "Progress",
     "ReadOptions",
     "RefusalWarning",
     "ReportItem",
+    "Results",
+    "Retry",
     "ScanOptions",
     "SourceChanged",
     "Unsupported",
+    "Values",
+    "VerifyItem",
+    "VerifyOptions",
+    "VerifyReport",
     "VirtualArray",
     "VirtualGroup",
-    "WriteOptions",
+    "VirtualTree",
+    "WritableArray",
+    "append",
+    "array_meta",
     "combine",
+    "concat",
     "copy",
+    "create_array",
+    "create_group",
     "from_model",
     "georeference",
     "levels_of",
     "load",
+    "mask",
     "open",
+    "open_writable",
     "plan_combine",
+    "prepare_combine",
     "scan",
+    "scan_many",
+    "select",
     "to_model",
     "verify",
     "write",
@@ -93,18 +154,31 @@ __all__ = [
 
 
 _PLACES = {
-    "byteatlas.api": "RefusalWarning combine copy from_model georeference load open plan_combine scan to_model verify "
+    "byteatlas.api": "RefusalWarning VirtualTree append combine concat copy create_array create_group from_model "
+    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model verify "
     "write",
     "byteatlas.array": "Array Group ReadOptions",
-    "byteatlas.array.writing.copy": "CopyOptions",
     "byteatlas.array.geo": "levels_of",
-    "byteatlas.combining": "CombineOptions Plan",
+    "byteatlas.array.writing.copy": "CopyOptions CopyReport",
+    "byteatlas.array.writing.create": "array_meta",
+    "byteatlas.array.writing.write": "ArrayWriteOptions WritableArray",
+    "byteatlas.combining.append": "Appended",
+    "byteatlas.combining.model": "ByOrder CombineOptions Compute Finding FromAttribute FromName FromVariable Plan "
+    "Values",
+    "byteatlas.combining.plan": "Prepared",
     "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
     "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
+    "byteatlas.executors.results": "Failure Results",
+    "byteatlas.executors.scanning": "scan_many",
+    "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
+    "byteatlas.io.wrap": "Retry",
     "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
-    "byteatlas.manifest.options": "WriteOptions",
+    "byteatlas.manifest.options": "MapWriteOptions",
+    "byteatlas.progress": "Progress",
     "byteatlas.scanning.contract": "ScanOptions",
+    "byteatlas.verifying.options": "VerifyOptions",
+    "byteatlas.verifying.report": "VerifyItem VerifyReport",
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 

@@ -22,14 +22,17 @@ from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 
-from byteatlas import api
+from byteatlas.api.opening import open as open_node
+from byteatlas.api.targets import place_of
 from byteatlas.array import Array, Group, Node
 from byteatlas.array.array import fill_of
 from byteatlas.errors import BadRequest, NotFound
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.kind import JSON_SUFFIXES, PARQUET_SUFFIXES, kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.policy import Policy
-from byteatlas.manifest.model import VirtualGroup
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.store.base import Store
 from byteatlas.types import JSON
 
 FLOAT_WORDS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
@@ -45,38 +48,25 @@ class Recipe:
     """
 
     target: Any
-    storage_options: Mapping[str, JSON] | None = None
-    policy: Policy | None = None
+    access: Access | None = None
 
     def open(self) -> Node:
         if isinstance(self.target, (Group, Array)):
             return self.target
-        if isinstance(self.target, str):
-            return _reopened(self.target, _frozen(self.storage_options or {}), self.policy)
-        return api.open(self.target, storage_options=self.storage_options, policy=self.policy)
+        if isinstance(self.target, str) and not (self.access and self.access.files):
+            return _reopened(self.target, self.access)
+        return open_node(self.target, access=self.access)
 
     @cached_property
     def native(self) -> bool:
         """Whether it is a native Zarr store."""
-        return isinstance(self.target, str) and kind_of(self.target, self.storage_options) == "zarr"
+        return isinstance(self.target, str) and kind_of(self.target, self.access or DEFAULT) == "zarr"
 
 
 @lru_cache(maxsize=32)
-def _reopened(url: str, options: tuple[Any, ...], policy: Policy | None) -> Node:
+def _reopened(url: str, access: Access | None) -> Node:
     """In worker processes every chunk's task opens the same map: once is enough."""
-    return api.open(url, storage_options=_thawed(options), policy=policy)
-
-
-def _frozen(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return ("mapping", *((k, _frozen(v)) for k, v in sorted(value.items())))
-    return ("list", *map(_frozen, value)) if isinstance(value, list) else value
-
-
-def _thawed(value: Any) -> Any:
-    if isinstance(value, tuple) and value[:1] == ("mapping",):
-        return {k: _thawed(v) for k, v in value[1:]}
-    return [_thawed(v) for v in value[1:]] if isinstance(value, tuple) and value[:1] == ("list",) else value
+    return open_node(url, access=access)
 
 
 class LazyArray(BackendArray):
@@ -272,7 +262,7 @@ class ByteatlasBackend(BackendEntrypoint):
     supports_groups = True
     open_dataset_parameters = (
         "filename_or_obj", "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "drop_variables",
-        "use_cftime", "decode_timedelta", "group", "storage_options", "policy", "use_zarr_fill_value_as_mask",
+        "use_cftime", "decode_timedelta", "group", "access", "storage_options", "policy", "use_zarr_fill_value_as_mask",
     )  # fmt: skip
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
@@ -302,6 +292,7 @@ class ByteatlasBackend(BackendEntrypoint):
         use_cftime: Any = None,
         decode_timedelta: Any = None,
         group: str | None = None,
+        access: Access | None = None,
         storage_options: Mapping[str, JSON] | None = None,
         policy: Policy | None = None,
         use_zarr_fill_value_as_mask: bool | None = None,
@@ -309,15 +300,15 @@ class ByteatlasBackend(BackendEntrypoint):
         """One group as a dataset.
 
         Args:
-            filename_or_obj: a URL or path; a `VirtualGroup`; an open `Group`.
+            filename_or_obj: a URL or path; an open binary file; references as a dict; a `VirtualGroup`; a `Group`.
             group: its path; the root if not given.
-            storage_options: fsspec's options for the map and for the files that it leads to.
-            policy: which files a map may lead to.
+            access: how the map, and the files that it leads to, may be reached. None = as a virtual group was.
+            storage_options, policy: short for one.
             use_zarr_fill_value_as_mask: take the arrays' fill value as ``_FillValue`` where there is no such
                 attribute. Default: only for native Zarr v2 stores; the fill value of a scanned file is what its own
                 library gives for chunks that were never written, and masks nothing.
         """
-        recipe = Recipe(_plain(filename_or_obj), storage_options, policy)
+        recipe = _recipe(filename_or_obj, access, storage_options, policy)
         decoding = {
             "mask_and_scale": mask_and_scale, "decode_times": decode_times, "concat_characters": concat_characters,
             "decode_coords": decode_coords, "drop_variables": drop_variables, "use_cftime": use_cftime,
@@ -330,7 +321,8 @@ class ByteatlasBackend(BackendEntrypoint):
     ) -> dict[str, Dataset]:
         """Every group from ``group`` (or the root) down, by its path from there; options as for `open_dataset`."""
         mask = options.pop("use_zarr_fill_value_as_mask", None)
-        recipe = Recipe(_plain(filename_or_obj), options.pop("storage_options", None), options.pop("policy", None))
+        how = (options.pop(name, None) for name in ("access", "storage_options", "policy"))
+        recipe = _recipe(filename_or_obj, *how)
         start = _group_at(recipe, group)
         return {path: _dataset(recipe, node, mask, options) for path, node in _groups(start)}
 
@@ -347,8 +339,14 @@ def _looks_like_a_map(path: Path) -> bool:
     return not head.lstrip().startswith((b"{", b"[")) or any(word in head for word in words)
 
 
-def _plain(target: Any) -> Any:
-    return os.fspath(target) if isinstance(target, os.PathLike) else target
+def _recipe(
+    target: Any, access: Access | None, storage_options: Mapping[str, JSON] | None, policy: Policy | None
+) -> Recipe:
+    if access is not None or storage_options is not None or policy is not None:
+        access = Access.of(access, storage_options, policy)
+    if isinstance(target, (VirtualArray, VirtualGroup, Group, Array, Store, Mapping)):
+        return Recipe(target, access)
+    return Recipe(*place_of(target, access or DEFAULT))
 
 
 def _group_at(recipe: Recipe, group: str | None) -> Group:

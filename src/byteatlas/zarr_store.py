@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from byteatlas.api.targets import access_for
 from byteatlas.errors import BadRequest, Forbidden, MissingExtra
-from byteatlas.io.open import SourcePool
+from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -32,6 +33,10 @@ _Pending = list[tuple[Ask, "asyncio.Future[Buffer | None]"]]
 class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it may be absent when types are checked
     """The keys of a virtual tree for zarr-python 3; read-only.
 
+    Args:
+        access: how the bytes may be reached; None = as the node's. ``storage_options``, ``policy``: short for one.
+        opener: gives the source for each URL, instead of all of these.
+
     >>> import zarr
     >>> zarr.open_group(ReferenceZarrStore(byteatlas.load("air.json")), mode="r")  # doctest: +SKIP
     """
@@ -41,6 +46,7 @@ class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it m
         node: VirtualNode,
         *,
         opener: Opener | None = None,
+        access: Access | None = None,
         storage_options: Mapping[str, JSON] | None = None,
         policy: Policy | None = None,
     ) -> None:
@@ -48,7 +54,7 @@ class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it m
         if not isinstance(node, (VirtualArray, VirtualGroup)):
             raise BadRequest(f"{type(node).__name__} is no virtual array or group")
         self._node = node
-        self._opener = opener or SourcePool(storage_options, policy)
+        self._opener = opener or access_for(node, access, storage_options, policy).pool()
         self._inner = ReferenceStore(node, self._opener)
         self._pending: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pending] = WeakKeyDictionary()
 

@@ -15,7 +15,7 @@ from byteatlas.array import Array, open_node
 from byteatlas.errors import FetchFailed
 from byteatlas.io.open import SourcePool
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
-from byteatlas.manifest.options import ReadOptions, WriteOptions
+from byteatlas.manifest.options import MapReadOptions, MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas.scanning.driver import scan_source
@@ -85,7 +85,7 @@ def check(root: Any, truth: dict[str, Any], names: list[str] = NAMES) -> None:
 @pytest.mark.parametrize("target", ["m.json", "m.json.bz2", "m.json.gz", "v0.json", "m.parquet", "one.parquet"])
 def test_ours_by_zarr_python(scanned: VirtualGroup, truth: dict[str, Any], tmp_path: Path, target: str) -> None:
     form = "json-v0" if target.startswith("v0") else None
-    options = WriteOptions(record_size=1 if "one" in target else 100_000)
+    options = MapWriteOptions(record_size=1 if "one" in target else 100_000)
     write_references(scanned, tmp_path / target, form, options=options)  # type: ignore[arg-type]
     more = {"target_options": {"compression": "infer"}} if target.endswith(("gz", "bz2")) else {}
     with warnings.catch_warnings():
@@ -100,7 +100,7 @@ def test_ours_by_zarr_python(scanned: VirtualGroup, truth: dict[str, Any], tmp_p
 @pytest.mark.parametrize("target", ["m.json", "m.json.xz", "m.json.zst", "v0.json", "m.parquet", "one.parquet"])
 def test_ours_by_us(scanned: VirtualGroup, truth: dict[str, Any], tmp_path: Path, target: str) -> None:
     form = "json-v0" if target.startswith("v0") else None
-    options = WriteOptions(record_size=1 if "one" in target else 100_000)
+    options = MapWriteOptions(record_size=1 if "one" in target else 100_000)
     write_references(scanned, tmp_path / target, form, options=options)  # type: ignore[arg-type]
     check(open_node(read_references(tmp_path / target)), truth)
 
@@ -165,7 +165,7 @@ def test_kerchunk_parquet_by_us(
     # The writer left out parts without a chunk: that is not told from lost ones unless the caller says so.
     with pytest.raises(FetchFailed, match="absent_parts"):
         open_node(node, path="deep/er/sparse")[...]  # type: ignore[index]
-    lenient = ReadOptions(absent_parts="missing")
+    lenient = MapReadOptions(absent_parts="missing")
     check(open_node(read_references(tmp_path / "k.parquet", options=lenient)), truth)
 
 

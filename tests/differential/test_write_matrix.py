@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from byteatlas.array import Array, open_store
 from byteatlas.array.writing.create import array_meta
-from byteatlas.array.writing.write import WriteOptions, create_array
+from byteatlas.array.writing.write import ArrayWriteOptions, create_array
 from byteatlas.meta.dtypes import BYTES, STRING, from_v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.store.directory import DirectoryStore
@@ -157,7 +157,7 @@ def version2(draw: st.DrawFn, dtypes: list[Any], *, filters: bool = True) -> tup
 
 def write(folder: str, data: Values, meta: ArrayMeta, *, empty: bool = False) -> str:
     path = str(Path(folder) / "x.zarr")
-    made = create_array(DirectoryStore(path, writable=True), "", meta, write=WriteOptions(empty_chunks=empty))
+    made = create_array(DirectoryStore(path, writable=True), "", meta, write=ArrayWriteOptions(empty_chunks=empty))
     made[...] = data
     ours = open_store(path)
     assert isinstance(ours, Array)

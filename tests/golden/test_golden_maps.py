@@ -43,7 +43,7 @@ def test_what_is_written_has_not_changed(name: str, tmp_path: Path) -> None:
     copy = tmp_path / archive.parent.name / archive.name
     shutil.copy(archive, copy)
     found = ba.scan(copy, on_refusal="ignore")
-    ba.write(found, folder / name, options=ba.WriteOptions(relative=True, sources=False))
+    ba.write(found, folder / name, options=ba.MapWriteOptions(relative=True, sources=False))
     new, old = json.loads((folder / name).read_text()), json.loads((HERE / name).read_text())
     assert new["refs"].keys() == old["refs"].keys()
     assert new == old

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from tests.maps import arrays, same, trees
 
 from byteatlas.manifest.model import VirtualNode
-from byteatlas.manifest.options import Format, WriteOptions
+from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references
 
-FORMS: list[tuple[Format, str, WriteOptions]] = [
-    ("json", "m.json", WriteOptions()),
-    ("json", "m.json", WriteOptions(templates=True)),
-    ("json", "m.json.gz", WriteOptions(block=3)),
-    ("json-v0", "m.json", WriteOptions(relative=True)),
-    ("parquet", "m.parquet", WriteOptions(record_size=3)),
-    ("parquet", "m.parquet", WriteOptions(relative=True)),
+FORMS: list[tuple[Format, str, MapWriteOptions]] = [
+    ("json", "m.json", MapWriteOptions()),
+    ("json", "m.json", MapWriteOptions(templates=True)),
+    ("json", "m.json.gz", MapWriteOptions(block=3)),
+    ("json-v0", "m.json", MapWriteOptions(relative=True)),
+    ("parquet", "m.parquet", MapWriteOptions(record_size=3)),
+    ("parquet", "m.parquet", MapWriteOptions(relative=True)),
 ]
 
 
-def through(node: VirtualNode, folder: Path, form: tuple[Format, str, WriteOptions]) -> VirtualNode:
+def through(node: VirtualNode, folder: Path, form: tuple[Format, str, MapWriteOptions]) -> VirtualNode:
     target = folder / form[1]
     write_references(node, target, form[0], options=form[2])
     return read_references(target)

@@ -9,8 +9,8 @@ from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.options import DEFAULT
 from byteatlas.array.writing.write import (
+    ArrayWriteOptions,
     WritableArray,
-    WriteOptions,
     check_writable,
     drop_consolidated,
     make_parents,
@@ -121,4 +121,4 @@ def _check(store: WritableStore, path: str, meta: NodeMeta) -> None:
     if isinstance(meta, GroupMeta):
         return
     check_writable(path, meta)
-    WritableArray(store, path, meta, DEFAULT, WriteOptions())
+    WritableArray(store, path, meta, DEFAULT, ArrayWriteOptions())

@@ -33,7 +33,7 @@ class ReadOptions:
         most_result: a selection larger than this is refused before anything is allocated; None = four fifths of the
             machine's memory.
         index_cache: bytes of shard indexes kept per array.
-        check: what of a source is compared with the record that a reference map has of it (see `byteatlas.io.stamp`).
+        check: what of a source is compared with the record that a reference map has of it; None = what `Access` says.
     """
 
     threads: int | None = None
@@ -46,7 +46,7 @@ class ReadOptions:
     most_extra: int | None = 64 * MIB
     most_result: int | None = None
     index_cache: int = 32 * MIB
-    check: Check = "free"
+    check: Check | None = None
 
     def workers(self) -> int:
         return self.threads or cores()

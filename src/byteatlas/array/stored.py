@@ -17,6 +17,8 @@ from byteatlas.array.options import DEFAULT, ReadOptions
 from byteatlas.array.reading.fetch import WHOLE
 from byteatlas.array.reading.locate import Located
 from byteatlas.errors import FetchFailed, InvalidMetadata
+from byteatlas.io.access import DEFAULT as ACCESS
+from byteatlas.io.access import Access
 from byteatlas.io.source import Source
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
 from byteatlas.meta.keys import chunk_key, chunk_keys
@@ -27,7 +29,7 @@ from byteatlas.store.nodes import Nodes, StoredArray
 from byteatlas.store.open import open_as_store
 from byteatlas.store.remote import RemoteStore
 from byteatlas.store.zip import ZipStore
-from byteatlas.types import JSON, Buffer, Shape
+from byteatlas.types import Buffer, Shape
 
 Ints = NDArray[np.int64]
 
@@ -141,7 +143,7 @@ def open_store(
     target: str | os.PathLike[str] | Mapping[str, Buffer] | Store,
     path: str = "",
     *,
-    storage_options: Mapping[str, JSON] | None = None,
+    access: Access = ACCESS,
     consolidated: bool | None = None,
     options: ReadOptions = DEFAULT,
     registry: Mapping[str, Any] | None = None,
@@ -157,5 +159,5 @@ def open_store(
         NotFound: there is no Zarr, or no such member. FetchFailed: the storage cannot be reached.
         InvalidMetadata, Unsupported: its metadata breaks the specification, or needs what we do not have.
     """
-    nodes = Nodes(open_as_store(target, storage_options), consolidated=consolidated)
+    nodes = Nodes(open_as_store(target, access), consolidated=consolidated)
     return StoredHierarchy(nodes, options, registry).open(path.strip("/"))

@@ -45,7 +45,7 @@ class VirtualHierarchy:
             )
         return Array(
             node.meta,
-            ManifestLocator(node.manifest, self.opener, self.options.check),
+            ManifestLocator(node.manifest, self.opener, self.options.check or "free"),
             path,
             self.options,
             self.registry,

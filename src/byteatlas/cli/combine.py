@@ -22,6 +22,7 @@ from byteatlas.combining import (
     Values,
 )
 from byteatlas.errors import BadRequest, Conflict
+from byteatlas.io.access import Access
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def combine(
     executor: str | None,
     dask: str | None,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **choices: Any,
 ) -> int:
     """Combine reference maps or archives into one map. Nothing is copied but coordinates.
@@ -82,7 +83,7 @@ def combine(
       byteatlas combine maps/*.json --concat time --dry-run
       byteatlas combine new/*.nc -o all.parquet --concat time --append
     """
-    from byteatlas import api
+    import byteatlas as ba
 
     if output is None and not dry_run:
         raise click.UsageError("say where to write with -o OUT, or --dry-run")
@@ -90,11 +91,12 @@ def combine(
         raise click.UsageError("--replace goes with --append")
     options = chosen(concat, coord, choices)
     if append and not dry_run:
-        return appended(inputs, str(output), options, replace, as_json, storage_options)
+        return appended(inputs, str(output), options, replace, as_json, access)
     if executor is None and dask is None:
-        prepared = api.prepare_combine(inputs, options=options, storage_options=storage_options)
+        with common.progress("reading", quiet=as_json) as bar:
+            prepared = ba.prepare_combine(inputs, options=options, access=access, progress=bar)
     else:
-        found = side_by_side(inputs, options, executor, dask, storage_options, quiet=as_json)
+        found = side_by_side(inputs, options, executor, dask, access, quiet=as_json)
         if found is None:
             return 3
         prepared = found
@@ -107,7 +109,7 @@ def combine(
             return 5
         raise Conflict([f.sentence() for f in prepared.conflicts])
     if output is not None and not dry_run:
-        api.write(prepared.result(), output, storage_options=storage_options)
+        ba.write(prepared.result(), output, access=access)
         if not as_json:
             show_summary(prepared.plan, output)
     return 0
@@ -118,18 +120,18 @@ def side_by_side(
     options: CombineOptions,
     executor: str | None,
     dask: str | None,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     *,
     quiet: bool,
 ) -> Prepared | None:
     """``--executor`` and ``--dask``: the plan, or None after telling which files cannot be read."""
-    from byteatlas.executors import prepare_many
+    from byteatlas.executors.combining import prepare_many
 
     if dask is not None and executor is not None:
         raise click.UsageError("--dask and --executor exclude each other")
     how = executor if dask is None else f"dask:{dask}"
-    with common.progress("reading", len(inputs), quiet=quiet) as advance:
-        found = prepare_many(inputs, options, how, storage_options=storage_options, done=advance)
+    with common.progress("reading", quiet=quiet) as bar:
+        found = prepare_many(inputs, options, how, access=access, progress=bar)
     for failure in found.failures.values():
         common.console(stderr=True).print(f"[red]{failure.name}:[/] {failure.kind}: {failure.message}")
     return found.prepared
@@ -219,12 +221,12 @@ def appended(
     options: CombineOptions,
     replace: bool,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
 ) -> int:
     """``--append``."""
-    from byteatlas import api
+    import byteatlas as ba
 
-    done = api.append(output, inputs, options=options, replace=replace, storage_options=storage_options)
+    done = ba.append(output, inputs, options=options, replace=replace, access=access)
     if as_json:
         common.print_json(asdict(done))
     else:

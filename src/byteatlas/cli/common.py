@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from byteatlas.progress import OnProgress
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-F = TypeVar("F", bound=Callable[..., Any])
+    from byteatlas.io.access import Access
 
-Advance = Callable[[str], None]
-"""Says that one more piece is done, and what comes now."""
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def json_option(command: F) -> F:
@@ -31,8 +31,8 @@ def storage_option(command: F) -> F:
     """``--storage-options``: fsspec's options, as JSON or as the name of a JSON file."""
     return click.option(
         "--storage-options",
-        "storage_options",
-        callback=_storage_options,
+        "access",
+        callback=_access,
         metavar="JSON|FILE",
         help="fsspec options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
     )(command)
@@ -49,9 +49,11 @@ def absent_parts_option(command: F) -> F:
     )(command)
 
 
-def _storage_options(ctx: click.Context, param: click.Parameter, value: str | None) -> Mapping[str, JSON] | None:
+def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Access:
+    from byteatlas.io.access import DEFAULT, Access
+
     if value is None:
-        return None
+        return DEFAULT
     try:
         text = value if value.lstrip().startswith("{") else Path(value).read_text(encoding="utf-8")
         parsed = json.loads(text)
@@ -59,7 +61,7 @@ def _storage_options(ctx: click.Context, param: click.Parameter, value: str | No
         raise click.BadParameter(str(error)) from error
     if not isinstance(parsed, dict):
         raise click.BadParameter("not a JSON object")
-    return parsed
+    return Access(parsed)
 
 
 def print_json(document: JSON) -> None:
@@ -77,14 +79,10 @@ def console(*, stderr: bool = False) -> Console:
 
 
 @contextmanager
-def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Advance]:
-    """A progress bar on standard error when that is a terminal; otherwise nothing at all.
-
-    The function that is yielded is called *after* each of ``total`` pieces (None: nobody knows how many), with a
-    few words on it.
-    """
+def progress(what: str, *, quiet: bool = False) -> Iterator[OnProgress]:
+    """A progress bar on standard error when that is a terminal; otherwise nothing at all."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _: None
+        yield lambda event: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -96,8 +94,8 @@ def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[A
         TextColumn("[dim]{task.fields[now]}"),
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, now="")
-        yield lambda now: bar.update(task, advance=1, now=now)
+        task = bar.add_task(what, total=None, now="")
+        yield lambda e: bar.update(task, completed=e.done, total=e.total, now=e.name.rpartition("/")[2])
 
 
 class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.4 on

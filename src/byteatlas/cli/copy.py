@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import click
 
 from byteatlas.cli.common import (
@@ -15,8 +13,8 @@ from byteatlas.cli.common import (
     size_text,
     storage_option,
 )
-from byteatlas.manifest.options import AbsentParts
-from byteatlas.types import JSON, Shape
+from byteatlas.io.access import AbsentParts, Access
+from byteatlas.types import Shape
 
 
 @click.command(no_args_is_help=True)
@@ -52,7 +50,7 @@ def copy(
     memory: int,
     no_resume: bool,
     absent_parts: AbsentParts,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     as_json: bool,
 ) -> None:
     """Copy a map's, store's or archive's values into a Zarr store, in new chunks if asked to.
@@ -67,12 +65,10 @@ def copy(
       byteatlas copy ocean.nc ocean.zarr --chunks atmosphere/t2m=6,48,96 --shards atmosphere/t2m=6,144,288
       byteatlas copy all.parquet s3://bucket/all.zarr --storage-options '{"s3://bucket/": {"profile": "me"}}'
     """
-    from byteatlas import api
-    from byteatlas.array import Array
+    import byteatlas as ba
     from byteatlas.array.writing.copy import CopyOptions
 
-    node = api.open(source, path=path, storage_options=storage_options, absent_parts=absent_parts)
-    arrays = [node] if isinstance(node, Array) else [n for _, n in node.walk() if isinstance(n, Array)]
+    node = ba.open(source, path=path, access=access, absent_parts=absent_parts)
     options = CopyOptions(
         zarr_format=3 if zarr_format == "3" else 2,
         chunks=shapes(chunks, "--chunks"),
@@ -80,15 +76,8 @@ def copy(
         memory=memory << 20,
         resume=not no_resume,
     )
-    finished: set[str] = set()
-    with progress("copying", len(arrays), quiet=as_json) as advance:
-
-        def tell(name: str, done: int, total: int) -> None:
-            if done >= total and name not in finished:
-                finished.add(name)
-                advance(name)
-
-        done = api.copy(node, target, options=options, storage_options=storage_options, progress=tell)
+    with progress("copying", quiet=as_json) as bar:
+        done = ba.copy(node, target, options=options, access=access, progress=bar)
     if as_json:
         what = {"arrays": done.arrays, "bytes": done.written, "nbytes": done.nbytes}
         print_json({"source": source, "target": target, **what})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from byteatlas.cli.common import json_option, print_json, progress
+from byteatlas.progress import counting
 
 
 @click.command()
@@ -30,8 +33,14 @@ def demo(folder: Path, months: int, as_json: bool) -> None:
     result = run_demo(
         folder,
         (lambda _: None) if as_json else click.echo,
-        lambda what, total: progress(what, total, quiet=as_json),
+        lambda what, total: _track(what, total, quiet=as_json),
         Plan(months=months),
     )
     if as_json:
         print_json(asdict(result))
+
+
+@contextmanager
+def _track(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    with progress(what, quiet=quiet) as bar:
+        yield counting(bar, what, total)

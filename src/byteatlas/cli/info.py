@@ -11,6 +11,7 @@ import click
 from byteatlas.cli.common import console, count_text, json_option, print_json, size_text, storage_option
 from byteatlas.describe import ArrayFacts, GroupFacts, describe
 from byteatlas.errors import BadRequest
+from byteatlas.io.access import Access
 from byteatlas.manifest.model import ReportItem, VirtualGroup, VirtualNode
 from byteatlas.types import JSON
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--group", "path", default="", metavar="PATH", help="Only what is below this group, or this array.")
 @storage_option
 @json_option
-def info(target: str, attrs: bool, path: str, storage_options: Mapping[str, JSON] | None, as_json: bool) -> None:
+def info(target: str, attrs: bool, path: str, access: Access, as_json: bool) -> None:
     """Show a reference map, an archive file or a Zarr store as a tree: groups, arrays, chunks, codecs, bytes.
 
     \b
@@ -33,18 +34,16 @@ def info(target: str, attrs: bool, path: str, storage_options: Mapping[str, JSON
       byteatlas info data/ocean_2024-01.nc --attrs
       byteatlas info all.parquet --json | jq '.arrays[].stored_bytes'
     """
-    from byteatlas import api
+    import byteatlas as ba
     from byteatlas.io.kind import kind_of
 
-    kind = kind_of(target, storage_options)
+    kind = kind_of(target, access)
     report: tuple[ReportItem, ...] = ()
     if kind == "zarr":
-        facts = describe(api.open(target, path=path, storage_options=storage_options), path.strip("/"))
+        facts = describe(ba.open(target, path=path, access=access), path.strip("/"))
     else:
         node: VirtualNode = (
-            api.scan(target, on_refusal="ignore", storage_options=storage_options)
-            if kind == "archive"
-            else api.load(target, storage_options=storage_options)
+            ba.scan(target, on_refusal="ignore", access=access) if kind == "archive" else ba.load(target, access=access)
         )
         if isinstance(node, VirtualGroup):
             report = tuple(item for item in node.report if item.status == "refused")

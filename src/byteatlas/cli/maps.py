@@ -11,8 +11,9 @@ import click
 
 from byteatlas.cli import common
 from byteatlas.errors import BadRequest
+from byteatlas.io.access import AbsentParts, Access
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.options import AbsentParts, Format, WriteOptions
+from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.types import JSON
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,21 +32,21 @@ def output_options(command: F) -> F:
     return command
 
 
-def _write(node: VirtualNode, out: str, choices: Mapping[str, Any], storage: Mapping[str, JSON] | None) -> None:
+def _write(node: VirtualNode, out: str, choices: Mapping[str, Any], access: Access) -> None:
     from byteatlas.manifest.references import write_references
 
     more = {k: choices[k] for k in ("relative", "templates", "record_size", "consolidated") if k in choices}
-    write_references(node, out, choices.get("form"), options=WriteOptions(**more), storage_options=storage)
+    write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access)
 
 
-def _load(url: str, storage: Mapping[str, JSON] | None, absent_parts: AbsentParts = "raise") -> VirtualNode:
-    from byteatlas import api
+def _load(url: str, access: Access, absent_parts: AbsentParts = "raise") -> VirtualNode:
+    import byteatlas as ba
 
-    return api.load(url, storage_options=storage, absent_parts=absent_parts)
+    return ba.load(url, access=access, absent_parts=absent_parts)
 
 
-def _group(url: str, storage: Mapping[str, JSON] | None) -> VirtualGroup:
-    node = _load(url, storage)
+def _group(url: str, access: Access) -> VirtualGroup:
+    node = _load(url, access)
     if isinstance(node, VirtualArray):
         raise BadRequest(f"{url} is a single array; a group was expected")
     return node
@@ -70,7 +71,7 @@ def convert(
     out: str,
     absent_parts: AbsentParts,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **choices: Any,
 ) -> None:
     """Change the form of a map: JSON (version 0 or 1, compressed or not) and Parquet.
@@ -81,7 +82,7 @@ def convert(
       byteatlas convert all.parquet all.json.zst --templates
       byteatlas convert by-kerchunk.parquet whole.parquet --absent-parts missing
     """
-    _write(_load(source, storage_options, absent_parts), out, choices, storage_options)
+    _write(_load(source, access, absent_parts), out, choices, access)
     _said(as_json, out)
 
 
@@ -101,7 +102,7 @@ def rename(
     regex: tuple[str, str] | None,
     archives: bool,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **choices: Any,
 ) -> None:
     """Write a map with other source URLs: the files moved, or are reached in another way.
@@ -112,7 +113,6 @@ def rename(
       byteatlas rename a.json b.json --relative
       byteatlas rename a.json b.json --archives
     """
-    from byteatlas.io.open import SourcePool
     from byteatlas.manifest.ops.archive import dereference_archives
     from byteatlas.manifest.ops.rename import Rename, rename_sources
 
@@ -122,13 +122,13 @@ def rename(
         if not mark or not old:
             raise click.BadParameter(f"{item!r} is not OLD=NEW", param_hint="--prefix")
         pairs[old] = new
-    node = _load(source, storage_options)
+    node = _load(source, access)
     if pairs or regex:
         pattern, new = regex or (None, "")
         node = rename_sources(node, Rename(pairs, pattern, new))
     if archives:
-        node = dereference_archives(node, SourcePool(storage_options))
-    _write(node, out, choices, storage_options)
+        node = dereference_archives(node, access.pool())
+    _write(node, out, choices, access)
     _said(as_json, out)
 
 
@@ -148,7 +148,7 @@ def inline(
     arrays: Sequence[str],
     whole_arrays: int,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **choices: Any,
 ) -> None:
     """Copy small chunks into the map, so that reading them costs no request.
@@ -157,15 +157,12 @@ def inline(
     Example:
       byteatlas inline a.json b.json --below 1000 --array time
     """
-    from byteatlas.io.local import local_path
-    from byteatlas.io.open import SourcePool
-    from byteatlas.io.policy import Policy
     from byteatlas.manifest.ops.inline import InlineOptions
     from byteatlas.manifest.ops.inline import inline as inlined
 
     chosen = InlineOptions(below, frozenset(arrays) or None, whole_arrays)
-    pool = SourcePool(storage_options, Policy(local=local_path(source) is not None))
-    _write(inlined(_load(source, storage_options), pool, chosen), out, choices, storage_options)
+    pool = access.pool()
+    _write(inlined(_load(source, access), pool, chosen), out, choices, access)
     _said(as_json, out)
 
 
@@ -185,7 +182,7 @@ def deinline(
     side_file: str | None,
     at_least: int,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **choices: Any,
 ) -> None:
     """Move inline data out of a map into a file beside it.
@@ -199,9 +196,9 @@ def deinline(
     from byteatlas.manifest.references import absolute
 
     side = absolute(side_file or out.rstrip("/") + ".bin")
-    with new_file(side, storage_options) as sink:
-        node = moved(_load(source, storage_options), sink, side, at_least=at_least)
-    _write(node, out, choices, storage_options)
+    with new_file(side, access.storage_options) as sink:
+        node = moved(_load(source, access), sink, side, at_least=at_least)
+    _write(node, out, choices, access)
     _said(as_json, out, side_file=side)
 
 
@@ -211,16 +208,14 @@ def deinline(
 @output_options
 @common.json_option
 @common.storage_option
-def consolidate(
-    source: str, out: str, as_json: bool, storage_options: Mapping[str, JSON] | None, **choices: Any
-) -> None:
+def consolidate(source: str, out: str, as_json: bool, access: Access, **choices: Any) -> None:
     """Write a map whose metadata also stand under one key, for readers that look for it there.
 
     \b
     Example:
       byteatlas consolidate a.json b.json
     """
-    _write(_load(source, storage_options), out, {**choices, "consolidated": True}, storage_options)
+    _write(_load(source, access), out, {**choices, "consolidated": True}, access)
     _said(as_json, out)
 
 
@@ -240,7 +235,7 @@ def split(
     along: str | None,
     every: int | None,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **choices: Any,
 ) -> None:
     """Write one map as several, into a folder.
@@ -254,7 +249,7 @@ def split(
 
     if (by is None) == (along is None) or (along is None) != (every is None):
         raise click.UsageError("say how: --by array, --by group, or --along DIM --every N")
-    node = _group(source, storage_options)
+    node = _group(source, access)
     if by is not None:
         found = (split_arrays if by == "array" else split_groups)(node)
         pieces = [(name.replace("/", ".") or "root", piece) for name, piece in found.items()]
@@ -267,7 +262,7 @@ def split(
     suffix = ".parquet" if choices["form"] == "parquet" else ".json"
     names = [f"{out.rstrip('/')}/{name}{suffix}" for name, _ in pieces]
     for target, (_, piece) in zip(names, pieces, strict=True):
-        _write(piece, target, choices, storage_options)
+        _write(piece, target, choices, access)
     if as_json:
         common.print_json({"written": names})
     else:
@@ -287,7 +282,7 @@ def append(
     concat: str,
     replacing: bool,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
 ) -> None:
     """Add maps or archives to a map that exists (the same as ``combine --append``).
 
@@ -295,9 +290,9 @@ def append(
     Example:
       byteatlas append all.parquet new/*.nc --concat time
     """
-    from byteatlas import api
+    import byteatlas as ba
 
-    api.append(target, list(inputs), concat, replace=replacing, storage_options=storage_options)
+    ba.append(target, list(inputs), concat, replace=replacing, access=access)
     _said(as_json, target)
 
 
@@ -307,9 +302,7 @@ def append(
 @click.option("--metadata-only", is_flag=True, help="Do not compare where chunks lie.")
 @common.json_option
 @common.storage_option
-def diff(
-    first: str, second: str, metadata_only: bool, as_json: bool, storage_options: Mapping[str, JSON] | None
-) -> int:
+def diff(first: str, second: str, metadata_only: bool, as_json: bool, access: Access) -> int:
     """Compare two maps: nodes, metadata, and where each chunk's bytes lie.
 
     \b
@@ -318,7 +311,7 @@ def diff(
     """
     from byteatlas.manifest.ops.diff import diff as compare
 
-    found = list(compare(_load(first, storage_options), _load(second, storage_options), chunks=not metadata_only))
+    found = list(compare(_load(first, access), _load(second, access), chunks=not metadata_only))
     if as_json:
         common.print_json([asdict(item) for item in found])
     for item in found if not as_json else ():
@@ -339,7 +332,7 @@ def stats(
     path: str | None,
     selection: str | None,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
 ) -> None:
     """Count chunks and bytes of a map, and what reading a slice would cost.
 
@@ -351,7 +344,7 @@ def stats(
     from byteatlas.manifest.ops.stats import array_stats, cost
     from byteatlas.manifest.ops.stats import stats as figures
 
-    node = _load(source, storage_options)
+    node = _load(source, access)
     if path is None:
         if selection is not None:
             raise click.UsageError("--slice needs --array")

@@ -11,6 +11,7 @@ import click
 
 from byteatlas.cli.common import json_option, print_json, storage_option
 from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
+from byteatlas.io.access import Access
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def dump(
     form: str,
     depth: int | None,
     zarr_format: str | None,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
 ) -> None:
     """Write the model of X: nested, flat (by path) or as consolidated metadata.
 
@@ -61,7 +62,7 @@ def dump(
     """
     from byteatlas.meta import zom
 
-    value = read(source, storage_options, depth)
+    value = read(source, access, depth)
     number = _number(zarr_format)
     if number is not None:
         value = zom.convert(value, number)
@@ -87,7 +88,7 @@ def create(
     overwrite: bool,
     consolidated: bool,
     zarr_format: str | None,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
 ) -> None:
     """Create the groups and (empty) arrays of X's model in STORE, which is what copy can write to.
 
@@ -95,18 +96,18 @@ def create(
     Example:
       byteatlas model create model.json new.zarr --consolidated
     """
-    from byteatlas import api
+    import byteatlas as ba
     from byteatlas.meta import zom
 
-    value = read(source, storage_options)
-    api.from_model(
+    value = read(source, access)
+    ba.from_model(
         value,
         target,
         path=path,
         zarr_format=_number(zarr_format),
         overwrite=overwrite,
         consolidated=consolidated,
-        storage_options=storage_options,
+        access=access,
     )
     click.echo(f"created {len(zom.from_model(value))} nodes in {target}")
 
@@ -116,7 +117,7 @@ def create(
 @click.option("--zarr-format", type=click.Choice(["2", "3"]), help="The version it must be of.")
 @json_option
 @storage_option
-def validate(source: str, zarr_format: str | None, as_json: bool, storage_options: Mapping[str, JSON] | None) -> int:
+def validate(source: str, zarr_format: str | None, as_json: bool, access: Access) -> int:
     """Check a model's JSON (or the metadata of anything that opens) against the schema and the specification.
 
     Of a store, consolidated metadata are compared with the nodes' own documents too.
@@ -127,14 +128,14 @@ def validate(source: str, zarr_format: str | None, as_json: bool, storage_option
 
     document = _document(source)
     if document is None or not _is_model(document) or _is_node(source):
-        document = zom.to_json(read(source, storage_options))
+        document = zom.to_json(read(source, access))
     found = violations(document, _number(zarr_format))
     if not found:
         try:
             zom.from_json(document)
         except (InvalidMetadata, Unsupported) as error:
             found = [str(error)]
-    found += [f"consolidated metadata: {line}" for line in _stale(source, storage_options)]
+    found += [f"consolidated metadata: {line}" for line in _stale(source, access)]
     if as_json:
         print_json(found)
     for line in found if not as_json else ():
@@ -155,12 +156,12 @@ def diff(
     only: tuple[str, ...],
     without: tuple[str, ...],
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
 ) -> int:
     """Compare the structure of X and Y, one line for each place where they differ."""
     from byteatlas.meta import zom
 
-    one, two = read(first, storage_options), read(second, storage_options)
+    one, two = read(first, access), read(second, access)
     found = zom.diff(one, two, include=only or None, exclude=without)
     if as_json:
         print_json(found)
@@ -178,37 +179,37 @@ def schema(version: str) -> None:
     print_json(document(2 if version == "2" else 3))
 
 
-def read(source: str, storage: Mapping[str, JSON] | None, depth: int | None = None) -> Model:
+def read(source: str, access: Access, depth: int | None = None) -> Model:
     """The model in a JSON document, or of whatever opens under this name."""
-    from byteatlas import api
+    import byteatlas as ba
     from byteatlas.meta import zom
 
     document = _document(source)
     if document is None:
-        return api.to_model(source, depth=depth, storage_options=storage)
+        return ba.to_model(source, depth=depth, access=access)
     if "zarr_consolidated_format" in document or "consolidated_metadata" in document:
         return zom.from_consolidated(document, source)
     if _is_model(document) and not _is_node(source):
         return zom.from_json(document, "")
     if source == "-":
         raise BadRequest("standard input holds no model")
-    return api.to_model(source, depth=depth, storage_options=storage)
+    return ba.to_model(source, depth=depth, access=access)
 
 
-def _stale(source: str, storage: Mapping[str, JSON] | None) -> list[str]:
+def _stale(source: str, access: Access) -> list[str]:
     """Where a store's consolidated metadata differ from its nodes' documents (nothing for anything else)."""
     from byteatlas.array.models import model_of
     from byteatlas.array.stored import open_store
     from byteatlas.io.kind import kind_of
     from byteatlas.meta import zom
 
-    if _document(source) is not None or kind_of(source, storage) != "zarr":
+    if _document(source) is not None or kind_of(source, access) != "zarr":
         return []
     try:
-        copied = open_store(source, storage_options=storage, consolidated=True)
+        copied = open_store(source, access=access, consolidated=True)
     except NotFound:
         return []
-    return zom.diff(model_of(copied), model_of(open_store(source, storage_options=storage, consolidated=False)))
+    return zom.diff(model_of(copied), model_of(open_store(source, access=access, consolidated=False)))
 
 
 def _is_model(document: Mapping[str, JSON]) -> bool:

@@ -13,6 +13,7 @@ import click
 from byteatlas.cli.app import status_of
 from byteatlas.cli.common import Size, count_text, json_option, print_json, progress, storage_option
 from byteatlas.errors import ByteatlasError
+from byteatlas.io.access import Access
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 from byteatlas.types import JSON
 
@@ -20,7 +21,7 @@ SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.bz2", ".json.xz", ".parquet
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileOutcome:
     """What became of one file."""
 
     source: str
@@ -92,7 +93,7 @@ def scan(
     executor: str | None,
     dask: str | None,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **chosen: Any,
 ) -> int:
     """Index archive files (HDF5, netCDF, TIFF): where each chunk's bytes lie.
@@ -106,16 +107,17 @@ def scan(
       byteatlas scan s3://bucket/air.nc -o air.parquet --storage-options '{"anon": true}'
     """
     targets = _targets(sources, output, map_format)
-    from byteatlas.executors import for_each
+    from byteatlas.executors.running import for_each
 
     if dask is not None and executor is not None:
         raise click.UsageError("--dask and --executor exclude each other")
     how = executor if dask is None else f"dask:{dask}"
-    work = Work(targets, storage_options, chosen, resume)
-    with progress("scanning", len(targets), quiet=as_json) as advance:
-        done = for_each(work, list(targets), how, done=lambda source: advance(source.rpartition("/")[2]))
+    work = Work(targets, access, chosen, resume)
+    with progress("scanning", quiet=as_json) as bar:
+        done = for_each(work, list(targets), how, verb="scan", progress=bar)
     outcomes = [
-        done.results.get(source) or Outcome(source, targets[source], error=WorkerFailed(done.failures[source].message))
+        done.results.get(source)
+        or FileOutcome(source, targets[source], error=WorkerFailed(done.failures[source].message))
         for source in targets
     ]
     if as_json:
@@ -160,15 +162,15 @@ class Work:
     """Scan one file and write its map. A value, so that it can be sent to other processes."""
 
     targets: Mapping[str, str]
-    storage_options: Mapping[str, JSON] | None
+    access: Access
     chosen: Mapping[str, Any]
     resume: bool = False
 
-    def __call__(self, source: str) -> Outcome:
+    def __call__(self, source: str) -> FileOutcome:
         target = self.targets[source]
         if self.resume and up_to_date(source, target):
-            return Outcome(source, target, resumed=True)
-        return _scan_one(source, target, self.storage_options, **self.chosen)
+            return FileOutcome(source, target, resumed=True)
+        return _scan_one(source, target, self.access, **self.chosen)
 
 
 def up_to_date(source: str, target: str) -> bool:
@@ -192,7 +194,7 @@ def up_to_date(source: str, target: str) -> bool:
 def _scan_one(
     source: str,
     target: str,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     *,
     scanner: str | None,
     group: str | None,
@@ -200,28 +202,28 @@ def _scan_one(
     target_chunk: int | None,
     side_files: bool,
     on_refusal: Literal["warn", "raise", "ignore"],
-) -> Outcome:
-    from byteatlas import api
+) -> FileOutcome:
+    import byteatlas as ba
     from byteatlas.scanning.contract import ScanOptions
 
-    outcome = Outcome(source, target)
+    outcome = FileOutcome(source, target)
     options = ScanOptions(inline_below=inline_below or 0, group=group, target_chunk=target_chunk)
     try:
-        found = api.scan(
+        found = ba.scan(
             source,
             format=scanner,
             on_refusal="raise" if on_refusal == "raise" else "ignore",  # here the outcome lists them
             options=options,
             side_file=f"{target}.data" if side_files else None,
-            storage_options=storage_options,
+            access=access,
         )
-        api.write(found, target, storage_options=storage_options)
+        ba.write(found, target, access=access)
     except ByteatlasError as error:
         return replace(outcome, error=error)
     return replace(counted(outcome, found), silent=on_refusal == "ignore")
 
 
-def counted(outcome: Outcome, found: VirtualGroup) -> Outcome:
+def counted(outcome: FileOutcome, found: VirtualGroup) -> FileOutcome:
     """The outcome with its numbers."""
     arrays = [node for _, node in found.walk() if isinstance(node, VirtualArray)]
     return replace(
@@ -239,7 +241,7 @@ def _total(shape: tuple[int, ...]) -> int:
     return total
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(outcome: FileOutcome) -> None:
     if outcome.error is not None:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {' '.join(str(outcome.error).split())}", err=True)
         return

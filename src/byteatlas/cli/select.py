@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -10,9 +10,9 @@ import click
 from byteatlas.cli import common
 from byteatlas.cli.maps import output_options
 from byteatlas.errors import BadRequest
+from byteatlas.io.access import Access
 from byteatlas.manifest.model import VirtualArray
-from byteatlas.manifest.options import WriteOptions
-from byteatlas.types import JSON
+from byteatlas.manifest.options import MapWriteOptions
 
 
 @click.command(epilog="FROM..TO includes both ends; either may be left out. Dates without a day mean all of the month.")
@@ -35,7 +35,7 @@ def select(
     keep_cut: bool,
     fill: float | None,
     as_json: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     **choices: Any,
 ) -> None:
     """Write the part of a map (or an archive) between coordinate values. Nothing is copied.
@@ -45,20 +45,20 @@ def select(
       byteatlas select all.parquet spring.json time=2001-03..2001-05
       byteatlas select all.json europe.json lat=35..70 lon=-10..30 --mask --keep-cut
     """
-    from byteatlas import api
+    import byteatlas as ba
 
     if (cut and mask) or ((keep_cut or fill is not None) and not mask):
         raise click.UsageError("--cut goes without --mask, --keep-cut and --fill with it")
-    node = api.load(source, storage_options=storage_options)
+    node = ba.load(source, access=access)
     if isinstance(node, VirtualArray):
         raise BadRequest(f"{source} is a single array; a group was expected")
     region = dict(region_of(text) for text in regions)
     if mask:
-        part = api.mask(node, region, keep_cut=keep_cut, fill=fill, storage_options=storage_options)
+        part = ba.mask(node, region, keep_cut=keep_cut, fill=fill, access=access)
     else:
-        part = api.select(node, region, cut=cut, storage_options=storage_options)
+        part = ba.select(node, region, cut=cut, access=access)
     more = {k: choices[k] for k in ("relative", "templates", "record_size") if k in choices}
-    api.write(part, out, format=choices.get("form"), options=WriteOptions(**more), storage_options=storage_options)
+    ba.write(part, out, format=choices.get("form"), options=MapWriteOptions(**more), access=access)
     if as_json:
         common.print_json({"written": out})
     else:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import click
 
 from byteatlas.cli.common import console, count_text, json_option, print_json, progress, storage_option
-from byteatlas.types import JSON
+from byteatlas.io.access import Access
 from byteatlas.verifying.report import BAD, VerifyReport
 
 COLOURS = {"equal": "green", "refused": "yellow", "unchecked": "yellow"}
@@ -25,7 +23,7 @@ def verify(
     sample: int | None,
     no_attributes: bool,
     sources: bool,
-    storage_options: Mapping[str, JSON] | None,
+    access: Access,
     as_json: bool,
 ) -> int:
     """Compare a map's or archive's arrays with what the format's own library (h5py, netCDF4, tifffile) reads.
@@ -40,13 +38,13 @@ def verify(
       byteatlas verify all.parquet --sources
     """
     if sources:
-        return _sources(target, storage_options, as_json)
-    from byteatlas import api
+        return _sources(target, access, as_json)
+    import byteatlas as ba
     from byteatlas.verifying import VerifyOptions
 
     options = VerifyOptions(sample=sample, attributes=not no_attributes)
-    with progress("verifying", None, quiet=as_json) as advance:
-        report = api.verify(target, options=options, storage_options=storage_options, done=advance)
+    with progress("verifying", quiet=as_json) as bar:
+        report = ba.verify(target, options=options, access=access, progress=bar)
     if as_json:
         print_json(report.document())
     else:
@@ -54,15 +52,12 @@ def verify(
     return 0 if report.ok else 1
 
 
-def _sources(target: str, storage_options: Mapping[str, JSON] | None, as_json: bool) -> int:
-    from byteatlas import api
-    from byteatlas.io.local import local_path
-    from byteatlas.io.open import SourcePool
-    from byteatlas.io.policy import Policy
+def _sources(target: str, access: Access, as_json: bool) -> int:
+    import byteatlas as ba
     from byteatlas.manifest.ops.sources import check_sources
 
-    pool = SourcePool(storage_options, Policy(local=local_path(target) is not None))
-    states = list(check_sources(api.load(target, storage_options=storage_options), pool))
+    pool = access.pool()
+    states = list(check_sources(ba.load(target, access=access), pool))
     bad = [s for s in states if s.state not in ("same", "there")]
     if as_json:
         print_json([{"url": s.url, "state": s.state, "detail": s.detail} for s in states])

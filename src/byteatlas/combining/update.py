@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from byteatlas.combining.chunks.slicing import RowSlice
 from byteatlas.errors import InvalidMetadata
-from byteatlas.io.open import open_source
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.output import existing_folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, VirtualGroup
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.references import absolute
@@ -25,8 +25,8 @@ def update_parquet(
     node: VirtualGroup,
     url: str,
     *,
-    storage_options: Mapping[str, JSON] | None = None,
-    options: WriteOptions | None = None,
+    access: Access = DEFAULT,
+    options: MapWriteOptions | None = None,
 ) -> None:
     """Write ``node`` over the Parquet map at ``url``, from which some of its manifests read.
 
@@ -35,12 +35,12 @@ def update_parquet(
     """
     url = absolute(url).rstrip("/")
     where = f"{url}/.zmetadata"
-    old = json.loads(bytes(open_source(where, storage_options).read_all()))
+    old = json.loads(bytes(access.open(where).read_all()))
     size = old.get("record_size") if isinstance(old, Mapping) else None
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise InvalidMetadata(where, f"record_size {size!r} is not a number of rows")
-    options = replace(options or WriteOptions(), record_size=size, base=url)
-    folder = existing_folder(url, storage_options)
+    options = replace(options or MapWriteOptions(), record_size=size, base=url)
+    folder = existing_folder(url, access.storage_options)
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
     pinned_arrays = [replace(a, manifest=pinned(a.manifest, url, a.path)) for a in arrays]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import local_path
-from byteatlas.io.open import open_source
-from byteatlas.types import JSON, ByteRange
+from byteatlas.types import ByteRange
 
 Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
 """``json`` is a reference map in one text: JSON, or a DMR++ document."""
@@ -21,7 +20,7 @@ METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
-def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind:
+def kind_of(url: str, access: Access = DEFAULT) -> Kind:
     """Tell the kind by what is there; for remote URLs by the name first, which costs nothing.
 
     Raises `FetchFailed` when there is nothing.
@@ -38,7 +37,7 @@ def kind_of(url: str, storage_options: Mapping[str, JSON] | None = None) -> Kind
         for suffixes, kind in _BY_SUFFIX:
             if name.endswith(suffixes):
                 return kind
-    return _content(url, name, storage_options)
+    return _content(url, name, access)
 
 
 _BY_SUFFIX: tuple[tuple[tuple[str, ...], Kind], ...] = (
@@ -64,12 +63,12 @@ def _folder(path: Path) -> Kind:
     return "zarr"
 
 
-def _content(url: str, name: str, storage_options: Mapping[str, JSON] | None) -> Kind:
+def _content(url: str, name: str, access: Access) -> Kind:
     try:
-        source = open_source(url, storage_options)
+        source = access.open(url)
         head = bytes(source.read([ByteRange(0, min(16, source.size()))])[0])
     except FetchFailed:
-        if local_path(url) is None and _remote_store(url, storage_options):
+        if local_path(url) is None and _remote_store(url, access):
             return "zarr"
         raise
     if head.lstrip().startswith((b"{", b"\xef\xbb\xbf{")) or (name.endswith(JSON_SUFFIXES) and head[:2] != b"PK"):
@@ -81,10 +80,10 @@ def _content(url: str, name: str, storage_options: Mapping[str, JSON] | None) ->
     return "archive"
 
 
-def _remote_store(url: str, storage_options: Mapping[str, JSON] | None) -> bool:
+def _remote_store(url: str, access: Access) -> bool:
     for name in METADATA_NAMES:
         try:
-            open_source(f"{url.rstrip('/')}/{name}", storage_options).size()
+            access.open(f"{url.rstrip('/')}/{name}").size()
         except FetchFailed:
             continue
         return True

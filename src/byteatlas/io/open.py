@@ -4,54 +4,36 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.policy import Policy
 from byteatlas.io.remote import FsspecSource
-from byteatlas.io.source import Source
-from byteatlas.io.wrap import Retrying
-from byteatlas.types import JSON, Buffer
+from byteatlas.io.source import Opener, Source
+from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.wrap import Retry, Retrying
+from byteatlas.types import JSON
 
 
-@dataclass(frozen=True, slots=True)
-class StorageOptions:
-    """fsspec's options: for every URL, and for URLs under a prefix (the longest prefix wins).
-
-    A mapping whose keys hold ``://`` is taken as options by prefix.
-    """
-
-    common: Mapping[str, JSON] = field(default_factory=dict)
-    by_prefix: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
-
-    @staticmethod
-    def of(options: Mapping[str, JSON] | None) -> StorageOptions:
-        options = options or {}
-        by_prefix = {k: v for k, v in options.items() if "://" in k and isinstance(v, Mapping)}
-        return StorageOptions({k: v for k, v in options.items() if k not in by_prefix}, by_prefix)
-
-    def for_url(self, url: str) -> Mapping[str, JSON]:
-        best = max((p for p in self.by_prefix if url.startswith(p)), key=len, default=None)
-        return self.common if best is None else {**self.common, **self.by_prefix[best]}
-
-
-def open_source(url: str, storage_options: Mapping[str, JSON] | None = None) -> Source:
+def open_source(url: str, storage_options: Mapping[str, JSON] | None = None, retry: Retry | None = None) -> Source:
     """The source for one URL: a local file, or anything fsspec can open.
 
     Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
     """
     if local_path(url) is not None:
         return LocalSource(url)
-    return Retrying(FsspecSource(url, StorageOptions.of(storage_options).for_url(url)))
+    return Retrying(FsspecSource(url, StorageOptions.of(storage_options).for_url(url)), retry or Retry())
 
 
 class SourcePool:
     """An opener with a memory: one source per URL, the least recently used closed when there are too many.
 
     A closed source is only dropped here; whoever still reads from it keeps its descriptor open until done.
+
+    Args:
+        files: sources that are open already, each for its own URL.
+        most: sources kept.
     """
 
     def __init__(
@@ -59,11 +41,12 @@ class SourcePool:
         storage_options: Mapping[str, JSON] | None = None,
         policy: Policy | None = None,
         *,
+        retry: Retry | None = None,
+        files: Sequence[Source] = (),
         most: int = 256,
-        memory: Mapping[str, Buffer] | None = None,
     ) -> None:
         self._options, self._policy = StorageOptions.of(storage_options), policy or Policy()
-        self._most, self._memory = most, memory or {}
+        self._retry, self._files, self._most = retry or Retry(), {f.url: f for f in files}, most
         self._open: OrderedDict[str, Source] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -81,16 +64,42 @@ class SourcePool:
                 self._open.move_to_end(url)
                 return found
         self._policy.check(url)
-        source = self._make(url)
+        source = self._files.get(url) or open_source(url, self._options, self._retry)
         with self._lock:
             self._open[url] = source
             while len(self._open) > self._most:
                 self._open.popitem(last=False)
         return source
 
-    def _make(self, url: str) -> Source:
-        if url in self._memory:
-            return MemorySource(self._memory[url], url)
-        if local_path(url) is not None:
-            return LocalSource(url)
-        return Retrying(FsspecSource(url, self._options.for_url(url)))
+    def foreign(self, url: str) -> Source:
+        """A source of this machine that something from elsewhere names.
+
+        Raises `Forbidden` unless the policy allows just that.
+        """
+        self._policy.check(url, foreign=True)
+        return self(url)
+
+
+class Named(Protocol):
+    """A source as a map or file names it (`byteatlas.manifest.model.SourceInfo`)."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def foreign(self) -> bool: ...
+
+
+def opened(opener: Opener, named: Named) -> Source:
+    """Open what a map or file names. An opener without a policy of its own opens nothing that is foreign.
+
+    Raises:
+        Forbidden: the policy does not allow it.
+        FetchFailed: it is not there.
+    """
+    if not named.foreign:
+        return opener(named.url)
+    if isinstance(opener, SourcePool):
+        return opener.foreign(named.url)
+    Policy().check(named.url, foreign=True)
+    return opener(named.url)

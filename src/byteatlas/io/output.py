@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from byteatlas.errors import FetchFailed
+from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.local import local_path
-from byteatlas.io.open import StorageOptions
+from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import JSON, Buffer
 
 
@@ -56,6 +56,8 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
         draft.replace(target)
     except OSError as error:
         draft.unlink(missing_ok=True)
+        if isinstance(error, ByteatlasError):
+            raise
         raise FetchFailed(url, error.strerror or str(error)) from error
     except BaseException:
         draft.unlink(missing_ok=True)
@@ -143,6 +145,8 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
         try:
             system, root = url_to_fs(url, **StorageOptions.of(storage_options).for_url(url))
             yield _RemoteFolder(system, root)
+        except ByteatlasError:
+            raise
         except (OSError, NotImplementedError) as error:
             raise FetchFailed(url, f"cannot be written: {error}") from error
         return
@@ -164,7 +168,7 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
-        if isinstance(error, FetchFailed):
+        if isinstance(error, ByteatlasError):
             raise
         raise FetchFailed(url, error.strerror or str(error)) from error
     except BaseException:

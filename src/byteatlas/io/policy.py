@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from byteatlas.errors import Forbidden
 from byteatlas.io.local import local_path
+from byteatlas.io.open_file import OPEN_FILE
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which URLs may be opened.
+    """Which URLs maps and files may lead to.
 
     Attributes:
-        allow: prefixes that may be opened; None = any (subject to the rest).
+        allow: prefixes that may be opened; None = any (subject to the rest). A list works, and one prefix by itself.
         deny: prefixes that may not, whatever ``allow`` says.
-        local: whether local files may be opened at all.
+        local: whether files of this machine may be opened: always, never (but for what ``allow`` names), or (None) by
+            origin: what lies here may name it, what came from the network may not.
+
+    >>> Policy(allow=["s3://open/"]).allow, Policy(deny="/data/secret").deny
+    (('s3://open/',), ('/data/secret',))
     """
 
-    allow: tuple[str, ...] | None = None
-    deny: tuple[str, ...] = ()
-    local: bool = True
+    allow: Sequence[str] | None = None
+    deny: Sequence[str] = ()
+    local: bool | None = None
 
-    def check(self, url: str) -> None:
-        """Raise `Forbidden` when this URL, or the last link of a chain (``zip://a::s3://b``), may not be opened."""
+    def __post_init__(self) -> None:
+        for name in ("allow", "deny"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+
+    def check(self, url: str, *, foreign: bool = False) -> None:
+        """Raise `Forbidden` when this URL, or the last link of a chain (``zip://a::s3://b``), may not be opened.
+
+        Args:
+            foreign: something from elsewhere names it, and it leads to this machine (see `foreign`).
+        """
         outer = url.rpartition("::")[2]
         names = (normal(url), normal(outer))
-        if not self.local and _reads_here(url, outer) and not _under(names[1], self.allow or ()):
+        closed = self.local is False or (foreign and self.local is None)
+        if closed and (foreign or _reads_here(url, outer)) and not _under(names[1], self.allow or ()):
             raise Forbidden(url, "a map or file from the network may not read local files (allow=[...] permits it)")
         if any(_under(name, self.deny) for name in names):
             raise Forbidden(url, "denied by the policy")
@@ -36,10 +53,48 @@ class Policy:
             raise Forbidden(url, f"outside of what the policy allows ({', '.join(self.allow) or 'nothing'})")
 
 
-LOCAL_PROTOCOLS = frozenset({"file", "local", "asynclocal", "dir", "git", "libarchive", "reference", "dask", "generic"})
+LOCAL_PROTOCOLS = frozenset({
+    "file", "local", "asynclocal", "async_wrapper", "asyncwrapper", "dir", "git", "dvc", "libarchive", "reference",
+    "dask", "generic",
+})  # fmt: skip
 """fsspec protocols that lead, or can be made to lead, to files of this machine."""
+PROCESS_PROTOCOLS = frozenset({"memory", OPEN_FILE})
+"""Protocols that lead to memory of this process."""
 LINKS = frozenset({"zip", "tar"})
 """Protocols that may stand before others in a chain; the rest (caches, for one) write or read local files."""
+NETWORK, PROCESS, FILES = 0, 1, 2
+"""Where something lies: beyond the network, in the memory of this process, in files of this machine."""
+
+
+def origin_of(url: str) -> int:
+    """Where a map or file lies that the caller named: what the last link of its URL says."""
+    outer = url.rpartition("::")[2]
+    if local_path(outer) is not None:
+        return FILES
+    return PROCESS if outer.partition("://")[0].lower() in PROCESS_PROTOCOLS else NETWORK
+
+
+def foreign(origin: str | None, url: str) -> bool:
+    """Whether a URL leads to this machine, and the map or file at ``origin`` that names it has no right to that.
+
+    Files of this machine may name anything, what lies in this process's memory its memory, what came from the network
+    neither. None as origin: the caller made the map.
+
+    >>> foreign("https://host/a.json", "file:///etc/passwd"), foreign("/data/a.json", "/data/x.nc")
+    (True, False)
+    """
+    if origin is None or (right := origin_of(origin)) == FILES:
+        return False
+    links, outer = url.split("::")[:-1], url.rpartition("::")[2]
+    if links == origin.split("::")[:-1]:  # the caller's own way to it: a cache in front of a server
+        return _where(outer, outer) > right
+    return _where(url, outer) > right
+
+
+def _where(url: str, outer: str) -> int:
+    if _reads_here(url, outer):
+        return FILES
+    return PROCESS if outer.partition("://")[0].lower() in PROCESS_PROTOCOLS else NETWORK
 
 
 def _reads_here(url: str, outer: str) -> bool:
@@ -64,7 +119,7 @@ def normal(url: str) -> str:
     return protocol + mark + posixpath.normpath(rest) if rest else url
 
 
-def _under(url: str, prefixes: tuple[str, ...]) -> bool:
+def _under(url: str, prefixes: Sequence[str]) -> bool:
     for prefix in prefixes:
         clean = normal(prefix)
         if url == clean or url.startswith(clean if clean.endswith("/") else clean + "/"):

@@ -164,12 +164,22 @@ def _cut(blocks: dict[int, memoryview], where: ByteRange, step: int) -> Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a request is made before a transient failure counts, and the seconds before the second time.
+
+    Each wait is twice as long as the one before it.
+    """
+
+    tries: int = 4
+    wait: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
 class Retrying:
     """Try transient failures again, waiting longer each time."""
 
     inner: Source
-    tries: int = 4
-    wait: float = 0.1
+    retry: Retry = Retry()
     sleep: Callable[[float], None] = time.sleep
 
     @property
@@ -186,13 +196,13 @@ class Retrying:
         return self._again(self.inner.read_all)
 
     def _again(self, call: Callable[[], T]) -> T:
-        for attempt in range(self.tries - 1):
+        for attempt in range(self.retry.tries - 1):
             try:
                 return call()
             except FetchFailed as error:
                 if not error.transient:
                     raise
-                self.sleep(self.wait * 2**attempt)
+                self.sleep(self.retry.wait * 2**attempt)
         return call()
 
 

@@ -7,16 +7,20 @@ one that loads row groups on demand. Rows are asked for by *flat chunk index* (C
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, NotFound
+from byteatlas.manifest.printing import virtual_array_text, virtual_group_text
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.types import JSON, ByteRange, Shape
+
+if TYPE_CHECKING:
+    from byteatlas.io.access import Access
 
 MISSING = -1
 """In the ``source`` column: no bytes anywhere; the chunk reads as the fill value."""
@@ -31,11 +35,17 @@ NOTHING_INLINE: Mapping[int, bytes] = {}
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """One file or object, and what was known of it when it was indexed."""
+    """One file or object, and what was known of it when it was indexed.
+
+    Attributes:
+        foreign: something that came from elsewhere names it, and it leads to this machine: it may not be opened without
+            the caller's consent (`byteatlas.io.policy.foreign`).
+    """
 
     url: str
     size: int | None = None
     stamp: str | None = None
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,25 +214,28 @@ class ReportItem:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualArray:
-    """An array's metadata and where its bytes lie."""
+    """An array's metadata and where its bytes lie; ``access`` says how they may be reached (None: as by default)."""
 
     meta: ArrayMeta
     manifest: Manifest
+    access: Access | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        from byteatlas.manifest.printing import virtual_array_text
-
         return virtual_array_text(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualGroup:
-    """A tree of virtual arrays. Immutable; the children are in the file's order."""
+    """A tree of virtual arrays. Immutable; the children are in the file's order.
+
+    ``access`` says how the bytes of all its arrays may be reached (None: as by default).
+    """
 
     meta: GroupMeta = field(default_factory=GroupMeta)
     arrays: Mapping[str, VirtualArray] = field(default_factory=dict)
     groups: Mapping[str, VirtualGroup] = field(default_factory=dict)
     report: tuple[ReportItem, ...] = ()
+    access: Access | None = field(default=None, compare=False)
 
     @property
     def attributes(self) -> Mapping[str, JSON]:
@@ -247,32 +260,7 @@ class VirtualGroup:
         raise NotFound(f"no array or group {path!r}", [*self.arrays, *self.groups])
 
     def __repr__(self) -> str:
-        from byteatlas.manifest.printing import virtual_group_text
-
         return virtual_group_text(self)
-
-    # What follows calls up to the library's verbs, which are imported when they are used. Nothing else here knows them.
-
-    def concat(self, others: VirtualGroup | Sequence[VirtualGroup], dim: str, **options: Any) -> VirtualGroup:
-        """This group, and others behind it along a dimension: `byteatlas.api.concat`, with its options."""
-        from byteatlas import api
-
-        behind = [others] if isinstance(others, VirtualGroup) else list(others)
-        return api.concat([self, *behind], dim, **options)
-
-    def select(self, region: Mapping[str, object] | None = None, *, cut: bool = False, **more: object) -> VirtualGroup:
-        """The part between coordinate values, ``select(lat=slice(30, 60))``: `byteatlas.api.select`."""
-        from byteatlas import api
-
-        return api.select(self, {**(region or {}), **more}, cut=cut)
-
-    def mask(
-        self, region: Mapping[str, object] | None = None, *, keep_cut: bool = False, **more: object
-    ) -> VirtualGroup:
-        """The group with everything outside of a box of coordinate values as fill: `byteatlas.api.mask`."""
-        from byteatlas import api
-
-        return api.mask(self, {**(region or {}), **more}, keep_cut=keep_cut)
 
 
 VirtualNode: TypeAlias = VirtualGroup | VirtualArray

@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from byteatlas.io.access import AbsentParts
 from byteatlas.io.local import local_path
-from byteatlas.io.policy import join
+from byteatlas.io.policy import foreign, join
+from byteatlas.manifest.model import SourceInfo
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
-AbsentParts: TypeAlias = Literal["raise", "missing"]
+Tell: TypeAlias = Callable[[str, int, int], None]
+"""Called with an array's path before it is written, how many were written, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOptions:
+class MapReadOptions:
     """How a map is read.
 
     Attributes:
-        base: URL of the map itself: relative source URLs are taken from its folder. None = leave them as they are.
+        base: relative source URLs are taken from this URL's folder. None = leave them as they are.
+        origin: URL of the map itself, which says what the map may name (`byteatlas.io.policy.foreign`); None = the
+            caller made the map. Filled in by `read_references`, as ``base`` is.
         target: the source meant by ``[null, offset, length]``.
         rename: changes each source URL after it was made absolute.
         most_generated: more references than this from ``gen`` are refused.
@@ -30,6 +35,7 @@ class ReadOptions:
     """
 
     base: str | None = None
+    origin: str | None = None
     target: str | None = None
     rename: Callable[[str], str] | None = None
     most_generated: int = 5_000_000
@@ -41,9 +47,13 @@ class ReadOptions:
         found = url if self.base is None else join(self.base, url)
         return found if self.rename is None else self.rename(found)
 
+    def named(self, url: str, size: int | None = None, stamp: str | None = None) -> SourceInfo:
+        """A source that the map names, by its URL as it is meant."""
+        return SourceInfo(url, size, stamp, foreign(self.origin, url))
+
 
 @dataclass(frozen=True, slots=True)
-class WriteOptions:
+class MapWriteOptions:
     """How a map is written.
 
     Attributes:

@@ -2,18 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Protocol
 
 from byteatlas.errors import ByteatlasError
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.meta.model import ArrayMeta
 from byteatlas.meta.text import array_text
+from byteatlas.types import Shape
 
 MOST = 40
 """Members shown of a group."""
 
 
-def virtual_array_text(array: VirtualArray) -> str:
+class Source(Protocol):
+    @property
+    def url(self) -> str: ...
+
+
+class Places(Protocol):
+    """What is shown of a manifest."""
+
+    @property
+    def grid_shape(self) -> Shape: ...
+    @property
+    def sources(self) -> Sequence[Source]: ...
+
+
+class Item(Protocol):
+    @property
+    def status(self) -> str: ...
+
+
+class ArrayLike(Protocol):
+    """What is shown of a virtual array."""
+
+    @property
+    def meta(self) -> ArrayMeta: ...
+    @property
+    def manifest(self) -> Places: ...
+
+
+class GroupLike(Protocol):
+    """What is shown of a virtual group."""
+
+    @property
+    def arrays(self) -> Mapping[str, ArrayLike]: ...
+    @property
+    def groups(self) -> Mapping[str, GroupLike]: ...
+    @property
+    def report(self) -> Sequence[Item]: ...
+
+
+def virtual_array_text(array: ArrayLike) -> str:
     """One line: type, dimensions, chunks, files."""
     meta, sources = array.meta, array.manifest.sources
     chunks = 1
@@ -23,7 +64,7 @@ def virtual_array_text(array: VirtualArray) -> str:
     return f"<VirtualArray {array_text(meta)}, grid of {chunks} chunk{'' if chunks == 1 else 's'}, {where}>"
 
 
-def virtual_group_text(group: VirtualGroup) -> str:
+def virtual_group_text(group: GroupLike) -> str:
     """The members of all levels, a line each."""
     arrays, groups = _count(group)
     refused = sum(item.status == "refused" for item in group.report)
@@ -41,12 +82,12 @@ def _number(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}" if n or what == "array" else ""
 
 
-def _count(group: VirtualGroup) -> tuple[int, int]:
+def _count(group: GroupLike) -> tuple[int, int]:
     below = [_count(child) for child in group.groups.values()]
     return len(group.arrays) + sum(a for a, _ in below), len(group.groups) + sum(g for _, g in below)
 
 
-def _members(group: VirtualGroup, prefix: str) -> Iterator[tuple[str, str]]:
+def _members(group: GroupLike, prefix: str) -> Iterator[tuple[str, str]]:
     for name in group.arrays:
         try:
             yield prefix + name, array_text(group.arrays[name].meta)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from byteatlas.errors import BadRequest, InvalidMetadata
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.memory import MemorySource
-from byteatlas.io.open import open_source
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.json.read import read_json
 from byteatlas.manifest.json.write import write_json
 from byteatlas.manifest.model import VirtualNode
-from byteatlas.manifest.options import Format, ReadOptions, WriteOptions
+from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
+from byteatlas.manifest.origin import check_written
+from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
 
 PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
@@ -34,31 +37,31 @@ def absolute(url: str) -> str:
 def read_references(
     target: str | os.PathLike[str] | Buffer | Mapping[str, Any],
     *,
-    storage_options: Mapping[str, JSON] | None = None,
-    options: ReadOptions | None = None,
+    access: Access = DEFAULT,
+    options: MapReadOptions | None = None,
 ) -> VirtualNode:
     """A reference map (kerchunk JSON, plain or compressed, Parquet folder, DMR++) as a tree of virtual arrays, lazily.
 
     Args:
-        target: a path or URL; the text itself; or the references as a dict.
+        target: a path or URL; the text itself; or the references as a dict. A text or dict is the caller's own: it may
+            name any file, and relative ones are taken from the working folder.
 
     Raises:
         InvalidMetadata: it is not a reference map; the message says where.
         FetchFailed: it is not there.
     """
-    options = options or ReadOptions()
+    options = options or MapReadOptions(absent_parts=access.absent_parts)
     match target:
         case bytes() | bytearray() | memoryview():
             return _read_text(MemorySource(target, "map"), "map", options)
         case Mapping():
             return _read_text(MemorySource(_as_text(target), "map"), "map", options)
     url = absolute(os.fspath(target)).rstrip("/")
-    if options.base is None:
-        options = replace(options, base=url)
+    options = replace(options, origin=url, base=url if options.base is None else options.base)
     if url.endswith(".dmrpp"):
         from byteatlas.manifest.foreign.dmrpp import read_dmrpp
 
-        return read_dmrpp(open_source(url, storage_options), url, options)
+        return read_dmrpp(access.open(url), url, options)
     path = local_path(url)
     if path is not None and (Path(path) / "snapshots").is_dir():
         from byteatlas.manifest.foreign.icechunk import is_repository, read_icechunk
@@ -68,8 +71,8 @@ def read_references(
     if is_parquet_map(url):
         from byteatlas.manifest.parquet.read import read_parquet
 
-        return read_parquet(lambda name: open_source(f"{url}/{name}", storage_options), url, options)
-    return _read_text(open_source(url, storage_options), url, options)
+        return read_parquet(lambda name: access.open(f"{url}/{name}"), url, options)
+    return _read_text(access.open(url), url, options)
 
 
 def is_parquet_map(url: str) -> bool:
@@ -96,7 +99,7 @@ def _as_text(references: Mapping[str, Any]) -> bytes:
         raise InvalidMetadata("map", str(error)) from error
 
 
-def _read_text(source: Source, where: str, options: ReadOptions) -> VirtualNode:
+def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNode:
     plain = decompressed(source, where)
     if not isinstance(plain, (LocalSource, MemorySource)):
         plain = MemorySource(plain.read_all(), where)
@@ -110,33 +113,48 @@ def format_of(url: str) -> Format:
 
 def write_references(
     node: VirtualNode,
-    target: str | os.PathLike[str],
+    target: str | os.PathLike[str] | MutableMapping[str, JSON],
     format: Format | None = None,
     *,
-    options: WriteOptions | None = None,
-    storage_options: Mapping[str, JSON] | None = None,
+    options: MapWriteOptions | None = None,
+    access: Access = DEFAULT,
+    progress: OnProgress | None = None,
 ) -> None:
     """Write a tree as a reference map. An interrupted write leaves what was there before.
 
     Args:
-        target: a file for JSON (a suffix ``.gz``, ``.zst``, ``.bz2`` or ``.xz`` compresses it), a folder for Parquet.
+        target: a file for JSON (a suffix ``.gz``, ``.zst``, ``.bz2`` or ``.xz`` compresses it), a folder for Parquet;
+            or a dict, whose content is replaced by the references.
         format: None = by the target's suffix.
 
     Raises:
         Unsupported: an array that the form cannot express; the message names it.
         FetchFailed: the target cannot be written.
+        Forbidden: something from elsewhere names files of this machine; as references of a map that lies here they
+            could be read. The policy can permit it.
     """
+    check_written(node, access.policy)
+    tell = None if progress is None else lambda name, n, of: progress(Progress("write", name, n, of))
+    if isinstance(target, MutableMapping):
+        text = BytesIO()
+        write_json(node, text, options or MapWriteOptions(), version=0 if format == "json-v0" else 1, tell=tell)
+        check_written(node, access.policy)
+        target.clear()
+        target.update(json.loads(text.getvalue()))
+        return
     url = absolute(os.fspath(target)).rstrip("/")
-    options = replace(options or WriteOptions(), base=url)
+    options = replace(options or MapWriteOptions(), base=url)
     match format or format_of(url):
         case "parquet":
             from byteatlas.manifest.parquet.write import write_parquet
 
-            with new_folder(url, storage_options) as folder:
-                write_parquet(node, folder, options)
+            with new_folder(url, access.storage_options) as folder:
+                write_parquet(node, folder, options, tell)
+                check_written(node, access.policy)  # again: sources of lazy manifests are known when they were read
         case "json" | "json-v0" as form:
-            with new_file(url, storage_options) as sink, compressing(sink, url) as text:
-                write_json(node, text, options, version=1 if form == "json" else 0)
+            with new_file(url, access.storage_options) as sink, compressing(sink, url) as stream:
+                write_json(node, stream, options, version=1 if form == "json" else 0, tell=tell)
+                check_written(node, access.policy)
         case "icechunk":
             from byteatlas.manifest.foreign.icechunk import write_icechunk
 

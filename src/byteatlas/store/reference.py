@@ -14,9 +14,10 @@ import numpy as np
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.memory import MemorySource
+from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.wrap import Coalescing
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, VirtualNode
+from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.tree import Written, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key
 from byteatlas.store.zip import Part
@@ -39,7 +40,7 @@ class Ask:
 class _Place:
     """Where a chunk lies; ``length`` None: the whole file."""
 
-    url: str
+    source: SourceInfo
     offset: int
     length: int | None
 
@@ -78,21 +79,21 @@ class ReferenceStore:
     def get_many(self, asks: Sequence[Ask]) -> list[Buffer | None]:
         """Many values, or parts of them, in order; requests to one file are merged."""
         out: list[Buffer | None] = [None] * len(asks)
-        by_url: dict[str, list[tuple[int, ByteRange]]] = {}
+        by_source: dict[SourceInfo, list[tuple[int, ByteRange]]] = {}
         for i, ask in enumerate(asks):
             found = self._find(ask.key)
             match found:
                 case None:
                     continue
-                case _Place(url, offset, length):
-                    size = self._opener(url).size() if length is None else length
+                case _Place(info, offset, length):
+                    size = opened(self._opener, info).size() if length is None else length
                     start, stop = _bounds(ask, size)
-                    by_url.setdefault(url, []).append((i, ByteRange(offset + start, stop - start)))
+                    by_source.setdefault(info, []).append((i, ByteRange(offset + start, stop - start)))
                 case data:
                     start, stop = _bounds(ask, len(data))
                     out[i] = memoryview(data)[start:stop]
-        for url, rows in by_url.items():
-            source = Coalescing(self._opener(url))
+        for info, rows in by_source.items():
+            source = Coalescing(opened(self._opener, info))
             for (i, _), data in zip(rows, source.read([where for _, where in rows]), strict=True):
                 out[i] = data
         return out
@@ -101,9 +102,9 @@ class ReferenceStore:
         match self._find(key):
             case None:
                 return None
-            case _Place(url, offset, length):
-                inner = self._opener(url)
-                return inner if length is None else Part(inner, offset, length, f"{url} [{key}]")
+            case _Place(info, offset, length):
+                inner = opened(self._opener, info)
+                return inner if length is None else Part(inner, offset, length, f"{info.url} [{key}]")
             case data:
                 return MemorySource(data, f"{self._url}{key}")
 
@@ -169,7 +170,7 @@ class ReferenceStore:
         if where == INLINE:
             return array.manifest.inline(chunk)
         whole = bool(row.length[0] == WHOLE)
-        return _Place(array.manifest.sources[where].url, int(row.offset[0]), None if whole else int(row.length[0]))
+        return _Place(array.manifest.sources[where], int(row.offset[0]), None if whole else int(row.length[0]))
 
 
 def _bounds(ask: Ask, size: int) -> tuple[int, int]:

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
 from byteatlas.io.local import local_path
-from byteatlas.io.open import StorageOptions
 from byteatlas.io.output import new_file
+from byteatlas.io.storage_options import StorageOptions
 from byteatlas.store.base import Store, WritableStore
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MappingStore

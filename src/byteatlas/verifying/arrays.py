@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from byteatlas.array import Array, Group, Node
 from byteatlas.errors import ByteatlasError
-from byteatlas.manifest.model import ChunkManifest, VirtualArray
+from byteatlas.manifest.model import ChunkManifest, SourceInfo, VirtualArray
 from byteatlas.verifying.compare import first_difference, first_difference_meant, same_attribute
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray
 from byteatlas.verifying.options import VerifyOptions
@@ -19,17 +19,17 @@ from byteatlas.verifying.report import VerifyItem
 
 
 def verify_array(
-    path: str, virtual: VirtualArray, root: Node, originals: Originals, urls: list[str], options: VerifyOptions
+    path: str, virtual: VirtualArray, root: Node, originals: Originals, files: list[SourceInfo], options: VerifyOptions
 ) -> VerifyItem:
     manifest = virtual.manifest.load()
-    own = urls if len(urls) == 1 else used_files(manifest) or urls
+    own = files if len(files) == 1 else used_files(manifest) or files
     try:
         ours = root[path] if isinstance(root, Group) else root
         assert isinstance(ours, Array)
         if len(own) == 1:
             return _against_file(path, ours, originals.get(own[0]), options)
         if not used_files(manifest):
-            return _inlined(path, ours, [originals.get(url) for url in urls])
+            return _inlined(path, ours, [originals.get(file) for file in files])
         return _by_chunks(path, ours, manifest, originals, options)
     except ByteatlasError as error:
         why = f"{type(error).__name__}: {error}"
@@ -87,7 +87,7 @@ def _by_chunks(
     values, unmatched, files = 0, 0, 0
     for source in np.unique(manifest.source[rows]).tolist():
         mine = rows[order][manifest.source[rows][order] == source]
-        original = originals.get(manifest.sources[source].url)
+        original = originals.get(_plain(manifest.sources[source]))
         found = None if isinstance(original, str) else original.find(path)
         if found is None:
             unmatched += len(mine)
@@ -157,6 +157,11 @@ def _attributes_differ(ours: Array, native: NativeArray) -> str | None:
     return None
 
 
-def used_files(manifest: ChunkManifest) -> list[str]:
+def used_files(manifest: ChunkManifest) -> list[SourceInfo]:
     """The files that an array's chunks lie in; a manifest may list those of a whole map."""
-    return [manifest.sources[i].url for i in np.unique(manifest.source[manifest.source >= 0]).tolist()]
+    return [_plain(manifest.sources[i]) for i in np.unique(manifest.source[manifest.source >= 0]).tolist()]
+
+
+def _plain(source: SourceInfo) -> SourceInfo:
+    """What makes two entries of a source table one file."""
+    return SourceInfo(source.url, foreign=source.foreign)

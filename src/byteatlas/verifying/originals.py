@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from byteatlas.errors import ByteatlasError, Unsupported
+from byteatlas.io.open import opened
 from byteatlas.io.source import Opener
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
@@ -40,16 +41,16 @@ class Originals:
     opener: Opener
     scanners: Mapping[str, Scanner]
     stack: ExitStack
-    known: dict[str, Original | str] = field(default_factory=dict)
+    known: dict[SourceInfo, Original | str] = field(default_factory=dict)
 
-    def get(self, url: str) -> Original | str:
+    def get(self, file: SourceInfo) -> Original | str:
         """The file, or a sentence why there is no way to compare with it."""
-        if url not in self.known:
-            self.known[url] = self._open(url)
-        return self.known[url]
+        if file not in self.known:
+            self.known[file] = self._open(file)
+        return self.known[file]
 
-    def _open(self, url: str) -> Original | str:
-        source = self.opener(url)
+    def _open(self, file: SourceInfo) -> Original | str:
+        url, source = file.url, opened(self.opener, file)
         try:
             scanner = recognise(source, self.opener, self.scanners)
         except Unsupported:

@@ -6,13 +6,14 @@ of the file that has the same bytes: offset and length tie the two together, whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 
 from byteatlas.array import open_node
 from byteatlas.io.open import SourcePool
 from byteatlas.io.source import Opener
-from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.progress import OnProgress, Progress
 from byteatlas.scanning.contract import Scanner
 from byteatlas.scanning.plugins import installed
 from byteatlas.verifying.arrays import used_files, verify_array
@@ -29,7 +30,7 @@ def verify_node(
     options: VerifyOptions | None = None,
     archive: str | None = None,
     scanners: Mapping[str, Scanner] | None = None,
-    done: Callable[[str], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> VerifyReport:
     """Verify a tree of virtual arrays against the files that its references lead to.
 
@@ -44,17 +45,19 @@ def verify_node(
     with ExitStack() as stack:
         originals = Originals(opener, installed() if scanners is None else scanners, stack)
         names = _arrays(node)
-        urls = [archive] if archive else list(dict.fromkeys(u for _, a in names for u in used_files(a.manifest.load())))
+        files = list(dict.fromkeys(f for _, a in names for f in used_files(a.manifest.load())))
+        if archive:
+            files = [SourceInfo(archive)]
         root = open_node(node, opener)
-        for path, virtual in names:
-            items.append(verify_array(path, virtual, root, originals, urls, chosen))
-            if done is not None:
-                done(path)
+        for number, (path, virtual) in enumerate(names, 1):
+            items.append(verify_array(path, virtual, root, originals, files, chosen))
+            if progress is not None:
+                progress(Progress("verify", path, number, len(names)))
         if isinstance(node, VirtualGroup):
             refused = {i.path.strip("/"): f"{i.detail} [{i.reason}]" for i in node.report if i.status == "refused"}
             items += [VerifyItem(path, "refused", detail) for path, detail in refused.items()]
             known = {path for path, _ in names} | set(refused)
-            items += _lost(known, originals, urls)
+            items += _lost(known, originals, files)
     return VerifyReport(target, tuple(items))
 
 
@@ -64,11 +67,11 @@ def _arrays(node: VirtualNode) -> list[tuple[str, VirtualArray]]:
     return [(path, child) for path, child in node.walk() if isinstance(child, VirtualArray)]
 
 
-def _lost(known: set[str], originals: Originals, urls: list[str]) -> Iterator[VerifyItem]:
+def _lost(known: set[str], originals: Originals, files: list[SourceInfo]) -> Iterator[VerifyItem]:
     """What the only file of a map has, and the map neither presents nor refuses."""
-    if len(urls) != 1:
+    if len(files) != 1:
         return
-    original = originals.get(urls[0])
+    original = originals.get(files[0])
     if isinstance(original, str):
         return
     refused = {i.path.strip("/") for i in original.scanned.report if i.status == "refused"}

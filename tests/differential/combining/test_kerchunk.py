@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from byteatlas import api as ba
+from byteatlas.api.reading import reader
 from byteatlas.combining import CombineOptions, combine
 from byteatlas.combining.kerchunk import multi_zarr
 from byteatlas.errors import BadRequest, Conflict
+from byteatlas.io.access import Access
 
 nc = pytest.importorskip("netCDF4")
 pytest.importorskip("kerchunk")
@@ -73,7 +75,7 @@ def theirs(paths: list[str], tmp_path: Path, concat_dims: list[str], **arguments
 
 def ours(paths: list[str], concat_dims: list[str], **arguments: Any) -> Any:
     spelled = multi_zarr([ba.scan(p) for p in paths], concat_dims, names=paths, **arguments)
-    return ba.open(combine(spelled.groups, spelled.options, read=ba._reader(None), names=paths))
+    return ba.open(combine(spelled.groups, spelled.options, read=reader(Access()), names=paths))
 
 
 def equal(a: Any, b: Any, names: str) -> None:

@@ -12,13 +12,15 @@ import pytest
 from tests.array_support import RAW, opener, virtual
 
 from byteatlas import api as ba
+from byteatlas.api.reading import reader
 from byteatlas.array import open_node
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.coordinates.times import parse_units
 from byteatlas.combining.select import region as regions
 from byteatlas.combining.select.labels import axis_of, period_of, span_of
 from byteatlas.errors import BadRequest, BadSelection, Conflict
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.io.access import Access
+from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import Encoding, RegularGrid
 
 nc = pytest.importorskip("netCDF4")
@@ -134,7 +136,7 @@ def test_dimensions_without_a_coordinate(tmp_path: Path) -> None:
 def test_numbers(low: Any, high: Any, down: bool) -> None:
     values = np.array([-6, -2.5, 0, 1, 2.5, 3, 9.0])
     values = values[::-1] if down else values
-    axis = axis_of("x", inline_array(values, ("x",), {}), ba._reader(None))
+    axis = axis_of("x", inline_array(values, ("x",), {}), reader(Access()))
     start, stop = span_of(axis, slice(low, high))
     inside = [v for v in values if (low is None or v >= low) and (high is None or v <= high)]
     assert values[start:stop].tolist() == inside
@@ -142,19 +144,19 @@ def test_numbers(low: Any, high: Any, down: bool) -> None:
 
 def test_packed_coordinates_text_and_disorder() -> None:
     packed = inline_array(np.array([0, 1, 2], "i2"), ("x",), {"scale_factor": 0.5, "add_offset": 10.0})
-    assert span_of(axis_of("x", packed, ba._reader(None)), slice(10.5, 11)) == (1, 3)
-    text = axis_of("x", inline_array(np.array(["a", "b", "d"]), ("x",), {}), ba._reader(None))
+    assert span_of(axis_of("x", packed, reader(Access())), slice(10.5, 11)) == (1, 3)
+    text = axis_of("x", inline_array(np.array(["a", "b", "d"]), ("x",), {}), reader(Access()))
     assert span_of(text, slice("b", "c")) == (1, 2)
     assert span_of(text, "d") == (2, 3)
     with pytest.raises(BadSelection, match="text values"):
         span_of(text, 3)
-    mixed = axis_of("x", inline_array(np.array([0, 5, 1]), ("x",), {}), ba._reader(None))
+    mixed = axis_of("x", inline_array(np.array([0, 5, 1]), ("x",), {}), reader(Access()))
     with pytest.raises(BadSelection, match="next to each other"):
         span_of(mixed, slice(0, 2))
     with pytest.raises(BadSelection, match="nothing is from 4 to 1"):
-        span_of(axis_of("x", inline_array(np.arange(6), ("x",), {}), ba._reader(None)), slice(4, 1))
+        span_of(axis_of("x", inline_array(np.arange(6), ("x",), {}), reader(Access())), slice(4, 1))
     with pytest.raises(BadRequest, match="2 dimensions"):
-        axis_of("x", inline_array(np.zeros((2, 2)), ("y", "x"), {}), ba._reader(None))
+        axis_of("x", inline_array(np.zeros((2, 2)), ("y", "x"), {}), reader(Access()))
 
 
 def test_mask_by_values(tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def test_concat_as_a_method() -> None:
     for k in range(3):
         array, data, _ = virtual(values + 100 * k, RegularGrid((2, 2)), [Encoding(RAW)], missing=0, url=f"memory:{k}")
         meta = replace(array.meta, dimension_names=("t", "x"))
-        groups.append(VirtualGroup(arrays={"v": VirtualArray(meta, array.manifest)}))
+        groups.append(ba.VirtualTree(arrays={"v": VirtualArray(meta, array.manifest)}))
         files[f"memory:{k}"] = opener(data)(f"memory:{k}")
     whole: Any = open_node(groups[0].concat(groups[1:], "t"), files.__getitem__)
     np.testing.assert_array_equal(whole["v"][...], np.concatenate([values, values + 100, values + 200]))

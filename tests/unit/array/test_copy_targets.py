@@ -21,6 +21,7 @@ from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.cli.app import run
 from byteatlas.errors import Conflict, FetchFailed, Forbidden
+from byteatlas.progress import Progress
 from byteatlas.store import write as store_write
 from byteatlas.store.memory import MemoryStore
 from byteatlas.store.remote import RemoteStore
@@ -170,8 +171,8 @@ def test_into_a_zip(tmp_path: Path) -> None:
 def test_a_stopped_zip_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "o.zip"
 
-    def stop(name: str, *_: int) -> None:
-        if name == "g/b":
+    def stop(event: Progress) -> None:
+        if event.name == "g/b":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

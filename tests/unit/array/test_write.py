@@ -12,7 +12,7 @@ from tests.array_support import ZLIB, opener, virtual
 from byteatlas.array import Array, Group, open_node, open_store
 from byteatlas.array.writing.copy import JOURNAL, CopyOptions, copy, region_shape
 from byteatlas.array.writing.create import array_meta
-from byteatlas.array.writing.write import WriteOptions, consolidate, create_array, create_group, open_writable
+from byteatlas.array.writing.write import ArrayWriteOptions, consolidate, create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, BadSelection, Conflict, NotFound
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.meta import dtypes
@@ -89,7 +89,7 @@ def test_chunks_of_fill_are_not_stored() -> None:
     assert store.get("x/c/0/0") is not None
     made[0, 0] = np.nan
     assert store.get("x/c/0/0") is None
-    full = create_array(store, "y", array_meta((2,), "f4", fill_value=0), write=WriteOptions(empty_chunks=True))
+    full = create_array(store, "y", array_meta((2,), "f4", fill_value=0), write=ArrayWriteOptions(empty_chunks=True))
     full[...] = 0
     assert store.get("y/c/0") is not None
     zero = create_array(store, "z", array_meta((2,), "f4", fill_value=0))

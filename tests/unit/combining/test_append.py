@@ -10,7 +10,7 @@ import pytest
 
 from byteatlas import api as ba
 from byteatlas.errors import BadRequest, Conflict
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapWriteOptions
 
 h5py = pytest.importorskip("h5py")
 
@@ -43,7 +43,7 @@ def values(target: Any) -> tuple[list[int], list[float], list[float]]:
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     first = [make(tmp_path / f"{k}.h5", 4 * k) for k in range(3)]
     path: Path = tmp_path / request.param
-    ba.write(ba.combine(first, concat="time"), path, options=WriteOptions(record_size=5))
+    ba.write(ba.combine(first, concat="time"), path, options=MapWriteOptions(record_size=5))
     return path
 
 
@@ -99,7 +99,7 @@ def test_a_conflict_changes_nothing(tmp_path: Path, target: Path) -> None:
 def test_only_the_tail_of_a_parquet_map_is_written(tmp_path: Path) -> None:
     target = tmp_path / "map.parquet"
     first = [make(tmp_path / f"{k}.h5", 4 * k) for k in range(3)]
-    ba.write(ba.combine(first, concat="time"), target, options=WriteOptions(record_size=5))
+    ba.write(ba.combine(first, concat="time"), target, options=MapWriteOptions(record_size=5))
     old = {p.name: p.stat().st_mtime_ns for p in (target / "v").iterdir()}
     ba.append(target, [make(tmp_path / "3.h5", 12)], concat="time")
     new = {p.name: p.stat().st_mtime_ns for p in (target / "v").iterdir()}
@@ -179,7 +179,7 @@ def test_any_order_of_appending_is_combining(tmp_path: Path, seed: int) -> None:
 
     order = rng.permutation(count).tolist()
     target = tmp_path / ("map.json" if seed % 3 else "map.parquet")
-    ba.write(ba.combine([new(order[0], 0)], concat="time"), target, options=WriteOptions(record_size=3))
+    ba.write(ba.combine([new(order[0], 0)], concat="time"), target, options=MapWriteOptions(record_size=3))
     for k in order[1:]:
         ba.append(target, [new(k, 0)], concat="time")
         old = int(rng.choice(list(current)))

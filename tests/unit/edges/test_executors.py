@@ -17,7 +17,9 @@ from byteatlas import api as ba
 from byteatlas import errors
 from byteatlas.cli.app import run
 from byteatlas.combining import CombineOptions
-from byteatlas.executors import Outcome, Part, ReadAndJoin, for_each, gathered, prepare_many
+from byteatlas.executors.combining import Part, ReadAndJoin, gathered, prepare_many
+from byteatlas.executors.results import Results
+from byteatlas.executors.running import for_each
 from byteatlas.types import ByteRange
 
 h5py = pytest.importorskip("h5py")
@@ -42,7 +44,7 @@ def defective(name: str) -> str:
     raise ZeroDivisionError(name)
 
 
-def check(outcome: Outcome[str], kind: str) -> None:
+def check(outcome: Results[str], kind: str) -> None:
     assert outcome.results == {"a": "A", "b": "B", "c": "C"}
     assert [f.kind for f in outcome.failures.values()] == [kind]
     assert not outcome.ok
@@ -51,7 +53,7 @@ def check(outcome: Outcome[str], kind: str) -> None:
 @pytest.mark.parametrize("executor", ["serial", "threads", "threads:2", "processes:2", None])
 def test_one_failure_leaves_the_others(executor: str | None) -> None:
     seen: list[str] = []
-    outcome = for_each(work, NAMES, executor, done=seen.append)
+    outcome = for_each(work, NAMES, executor, progress=lambda event: seen.append(event.name))
     check(outcome, "CorruptFile")
     assert sorted(seen) == sorted(NAMES)
     assert "byte 12: no good" in outcome.failures["bad"].message
@@ -148,7 +150,7 @@ CASES = [("serial", 1), ("serial", 64), ("threads:2", 3), ("processes:2", 3)]
 def test_neighbours_are_combined_where_they_are_read(tmp_path: Path, executor: str, width: int) -> None:
     paths = archive(tmp_path, 8)
     seen: list[str] = []
-    found = prepare_many(paths, OPTIONS, executor, done=seen.append, width=width)
+    found = prepare_many(paths, OPTIONS, executor, progress=lambda event: seen.append(event.name), width=width)
     assert set(seen) == set(paths)
     same_plan(found.prepared, ba.prepare_combine(paths, options=OPTIONS))
     assert found.prepared is not None

@@ -12,11 +12,12 @@ import pytest
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.memory import MemorySource
-from byteatlas.io.open import SourcePool, StorageOptions, open_source
+from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy, join, normal
 from byteatlas.io.remote import FsspecSource, exists
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import BlockCache, Coalescing, Counting, Retrying, coalesce
+from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.wrap import BlockCache, Coalescing, Counting, Retry, Retrying, coalesce
 from byteatlas.types import Buffer, ByteRange
 
 DATA = bytes(range(256)) * 40
@@ -160,7 +161,7 @@ def test_final_failures_are_not_tried_again() -> None:
 def test_retrying_gives_up() -> None:
     flaky = Flaky(9)
     with pytest.raises(FetchFailed):
-        Retrying(flaky, tries=3, sleep=lambda _: None).read([ByteRange(0, 4)])
+        Retrying(flaky, Retry(tries=3), sleep=lambda _: None).read([ByteRange(0, 4)])
     assert len(flaky.tried) == 3
 
 

@@ -16,7 +16,7 @@ from byteatlas import api
 from byteatlas.cli.app import run
 from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.manifest.model import Inline, Remote, VirtualGroup
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references
 from byteatlas.types import ByteRange
 
@@ -189,7 +189,7 @@ def test_parts_that_are_not_there_can_be_read_as_missing_chunks(tmp_path: Path) 
         **{f"x/{i}": [str(data), 4 * i, 4] for i in (0, 1, 4, 5)},
     }
     node = read_references(refs)
-    write_references(node, tmp_path / "m.parquet", options=WriteOptions(record_size=2))
+    write_references(node, tmp_path / "m.parquet", options=MapWriteOptions(record_size=2))
     (tmp_path / "m.parquet" / "x" / "refs.1.parq").unlink()
     root: Any = api.open(tmp_path / "m.parquet")
     with pytest.raises(FetchFailed, match="absent_parts"):

@@ -20,8 +20,7 @@ from byteatlas.io.stamp import Check, stamp_of
 from byteatlas.manifest.model import Remote, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.manifest.ops.common import map_arrays
 from byteatlas.manifest.ops.sources import check_sources
-from byteatlas.manifest.options import ReadOptions as MapOptions
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapReadOptions, MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references
 from byteatlas.types import ByteRange
 
@@ -81,7 +80,7 @@ def test_json_begins_and_ends_as_gdal_wants_it(indexed: VirtualGroup, tmp_path: 
 
 @pytest.mark.parametrize("name", ["m.json", "m.parquet"])
 def test_no_table_on_request(indexed: VirtualGroup, tmp_path: Path, name: str) -> None:
-    write_references(indexed, tmp_path / name, options=WriteOptions(sources=False))
+    write_references(indexed, tmp_path / name, options=MapWriteOptions(sources=False))
     text = (tmp_path / name if name.endswith("json") else tmp_path / name / ".zmetadata").read_text()
     assert "byteatlas" not in json.loads(text)
 
@@ -90,7 +89,7 @@ def test_no_table_on_request(indexed: VirtualGroup, tmp_path: Path, name: str) -
 def test_relative_maps_move_with_their_files(indexed: VirtualGroup, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "maps"
     folder.mkdir()
-    write_references(indexed, folder / name, options=WriteOptions(relative=True))
+    write_references(indexed, folder / name, options=MapWriteOptions(relative=True))
     shutil.copytree(tmp_path, tmp_path.with_name("moved"), ignore=shutil.ignore_patterns("moved"))
     moved = tmp_path.with_name("moved")
     (tmp_path / "data.bin").unlink()
@@ -163,7 +162,7 @@ def test_references_without_a_url_mean_the_target() -> None:
     zarray = {"zarr_format": 2, "shape": [2], "chunks": [1], "dtype": "|u1", "compressor": None, "filters": None}
     zarray |= {"order": "C", "fill_value": 0}
     document = {"version": 1, "refs": {"x/.zarray": json.dumps(zarray), "x/0": [None, 5, 1], "x/1": [None]}}
-    node = read_references(document, options=MapOptions(target="s3://b/one"))
+    node = read_references(document, options=MapReadOptions(target="s3://b/one"))
     assert isinstance(node, VirtualGroup)
     found = references(node.arrays["x"])
     assert found == {(0,): Remote("s3://b/one", ByteRange(5, 1)), (1,): Remote("s3://b/one", None)}

@@ -17,7 +17,7 @@ from byteatlas.array import open_node
 from byteatlas.errors import InvalidMetadata
 from byteatlas.manifest.json.template import Templates
 from byteatlas.manifest.model import Remote, VirtualArray, VirtualGroup
-from byteatlas.manifest.options import ReadOptions, WriteOptions
+from byteatlas.manifest.options import MapReadOptions, MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references
 from byteatlas.types import ByteRange
 
@@ -42,7 +42,7 @@ def map_of(refs: dict[str, Any] | None = None, **top: Any) -> dict[str, Any]:
 
 
 def x_of(document: dict[str, Any], **options: Any) -> dict[tuple[int, ...], Any]:
-    node = read_references(document, options=ReadOptions(**options))
+    node = read_references(document, options=MapReadOptions(**options))
     assert isinstance(node, VirtualGroup)
     found = references(VirtualArray(node.arrays["x"].meta, node.arrays["x"].manifest.load()))
     return {k: (r.url, r.range) if isinstance(r, Remote) else r for k, r in found.items()}
@@ -195,7 +195,7 @@ def test_a_million_generated_references_are_quick() -> None:
     assert loaded.offset[-1] == 100 + 999_999 * 8
     assert time.perf_counter() - started < 5
     with pytest.raises(InvalidMetadata, match="limit"):
-        read_references(map_of({"x/.zarray": big}, gen=gen), options=ReadOptions(most_generated=10)).arrays[  # type: ignore[union-attr]
+        read_references(map_of({"x/.zarray": big}, gen=gen), options=MapReadOptions(most_generated=10)).arrays[  # type: ignore[union-attr]
             "x"
         ].manifest.load()
 
@@ -220,8 +220,8 @@ def regular_tree() -> VirtualGroup:
 @pytest.mark.parametrize("relative", [False, True])
 def test_regular_maps_are_written_short(tmp_path: Path, relative: bool) -> None:
     tree = regular_tree()
-    write_references(tree, tmp_path / "long.json", options=WriteOptions(relative=relative))
-    write_references(tree, tmp_path / "short.json", options=WriteOptions(templates=True, relative=relative))
+    write_references(tree, tmp_path / "long.json", options=MapWriteOptions(relative=relative))
+    write_references(tree, tmp_path / "short.json", options=MapWriteOptions(templates=True, relative=relative))
     assert (tmp_path / "short.json").stat().st_size < (tmp_path / "long.json").stat().st_size / 1.5
     written = json.loads((tmp_path / "short.json").read_text())
     assert len([g for g in written["gen"] if g["key"].startswith("contiguous/")]) == 1
@@ -236,7 +236,7 @@ def test_short_maps_are_read_by_fsspec(tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     tree = regular_tree()
     write_references(tree, tmp_path / "long.json")
-    write_references(tree, tmp_path / "short.json", options=WriteOptions(templates=True))
+    write_references(tree, tmp_path / "short.json", options=MapWriteOptions(templates=True))
     found = []
     for name in ("long.json", "short.json"):
         document = json.loads((tmp_path / name).read_text())
@@ -248,7 +248,7 @@ def test_short_maps_are_read_by_fsspec(tmp_path: Path) -> None:
 def test_braces_stay_outside_of_templates(tmp_path: Path) -> None:
     refs = {(i,): ("s3://bucket/folder/{{x}}.nc", i * 8, 8) for i in range(20)}
     tree = VirtualGroup(arrays={"x": array((20,), (1,), "<i8", references=refs)})
-    write_references(tree, tmp_path / "m.json", options=WriteOptions(templates=True))
+    write_references(tree, tmp_path / "m.json", options=MapWriteOptions(templates=True))
     same(tree, read_references(tmp_path / "m.json"))
 
 
@@ -259,6 +259,6 @@ def test_values_through_a_generated_map(tmp_path: Path) -> None:
     write_references(
         VirtualGroup(arrays={"x": array((100,), (10,), "<i4", references=refs)}),
         tmp_path / "m.json",
-        options=WriteOptions(templates=True),
+        options=MapWriteOptions(templates=True),
     )
     np.testing.assert_array_equal(open_node(read_references(tmp_path / "m.json"), path="x")[...], values)  # type: ignore[index]

@@ -14,6 +14,7 @@ from byteatlas.array.reading.fetch import WHOLE, Sources
 from byteatlas.array.reading.pool import Scratch, run_tasks
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.local import local_path
+from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.model import INLINE, MISSING, Manifest, SourceInfo
@@ -75,13 +76,13 @@ class ManifestSources:
     check: Check = "free"
     checked: set[str] = field(default_factory=set)
 
-    def open(self, source: int) -> Source:
-        info = self.table[source]
-        opened = self.opener(info.url)
+    def open(self, number: int) -> Source:
+        info = self.table[number]
+        source = opened(self.opener, info)
         if info.url not in self.checked:
-            check_source(opened, info.size, info.stamp, self.check)
+            check_source(source, info.size, info.stamp, self.check)
             self.checked.add(info.url)
-        return opened
+        return source
 
     def local(self, numbers: Ints) -> NDArray[np.bool_]:
         return np.array([local_path(self.table[n].url) is not None for n in numbers.tolist()], bool)

@@ -14,8 +14,8 @@ from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
 from byteatlas.array.writing.write import (
+    ArrayWriteOptions,
     WritableArray,
-    WriteOptions,
     consolidate,
     create_array,
     create_group,
@@ -34,7 +34,7 @@ from byteatlas.types import JSON, Shape
 JOURNAL = ".byteatlas-copy.json"
 """The key that records how far a copy has come; removed when it is complete."""
 
-Progress = Callable[[str, int, int], None]
+Tell = Callable[[str, int, int], None]
 """Called with an array's path, the bytes (of decoded values) copied of it so far, and its total."""
 
 
@@ -58,7 +58,7 @@ class CopyOptions:
     memory: int = 256 << 20
     resume: bool = True
     consolidated: bool = True
-    write: WriteOptions = field(default_factory=WriteOptions)
+    write: ArrayWriteOptions = field(default_factory=ArrayWriteOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class CopyReport:
 
 
 def copy(
-    node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: Progress | None = None
+    node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: Tell | None = None
 ) -> CopyReport:
     """Copy an array or a group and all below it into a store, which need not be able to list its keys.
 
@@ -208,7 +208,7 @@ def _copy_array(
     store: WritableStore,
     options: CopyOptions,
     journal: _Journal,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> None:
     begun = journal.done.get(path)
     if begun is None:

@@ -38,7 +38,7 @@ REMOTE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOptions:
+class ArrayWriteOptions:
     """How to write.
 
     Attributes:
@@ -62,7 +62,7 @@ class WritableArray(Array):
         path: str,
         meta: ArrayMeta,
         options: ReadOptions = DEFAULT,
-        write: WriteOptions = WriteOptions(),
+        write: ArrayWriteOptions = ArrayWriteOptions(),
         registry: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(meta, StoreLocator.of(store, path, StoredArray(meta)), path, options, registry)
@@ -258,7 +258,7 @@ def create_array(
     meta: ArrayMeta,
     *,
     options: ReadOptions = DEFAULT,
-    write: WriteOptions = WriteOptions(),
+    write: ArrayWriteOptions = ArrayWriteOptions(),
     registry: Mapping[str, Any] | None = None,
 ) -> WritableArray:
     """Create an array that holds its fill value, and the groups above it that do not exist yet.
@@ -289,7 +289,7 @@ def open_writable(
     path: str = "",
     *,
     options: ReadOptions = DEFAULT,
-    write: WriteOptions = WriteOptions(),
+    write: ArrayWriteOptions = ArrayWriteOptions(),
     registry: Mapping[str, Any] | None = None,
 ) -> WritableArray:
     """An existing array for writing. Raises `NotFound`, `BadRequest` (a group)."""

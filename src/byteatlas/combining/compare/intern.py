@@ -26,7 +26,7 @@ class Sharing:
         """The same group, made of parts that were seen before where they are equal."""
         arrays = {name: self.array(prefix + name, array) for name, array in group.arrays.items()}
         groups = {name: self.group(child, f"{prefix}{name}/") for name, child in group.groups.items()}
-        return VirtualGroup(group.meta, arrays, groups, group.report)
+        return VirtualGroup(group.meta, arrays, groups, group.report, group.access)
 
     def array(self, path: str, array: VirtualArray) -> VirtualArray:
         """The array with a description that was seen at this path, or all of one that was."""

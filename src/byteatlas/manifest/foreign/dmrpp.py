@@ -19,7 +19,7 @@ from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.io.source import Source
 from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import Manifest, ReportItem, VirtualArray, VirtualGroup, inline_manifest
-from byteatlas.manifest.options import ReadOptions
+from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.tree import MOST_LEVELS
 from byteatlas.markup import parse_xml
 from byteatlas.meta.dtypes import from_numpy
@@ -40,7 +40,7 @@ _POSITION = re.compile(r"\[\s*\d{1,18}(\s*,\s*\d{1,18})*\s*\]")
 LARGEST = (1 << 63) - 1
 
 
-def read_dmrpp(source: Source, where: str, options: ReadOptions) -> VirtualGroup:
+def read_dmrpp(source: Source, where: str, options: MapReadOptions) -> VirtualGroup:
     """A DMR++ document as a tree of virtual arrays, with a report.
 
     Raises:
@@ -58,7 +58,7 @@ def read_dmrpp(source: Source, where: str, options: ReadOptions) -> VirtualGroup
 
 
 class _Document:
-    def __init__(self, root: Element, where: str, options: ReadOptions) -> None:
+    def __init__(self, root: Element, where: str, options: MapReadOptions) -> None:
         self.where, self.options = where, options
         self.data = self._url(root.get(f"{DMRPP}href"))
         self.dimensions: dict[str, int] = {}
@@ -187,7 +187,7 @@ class _Document:
                 return inline_manifest(counts, {})
             raise Unsupported("layout", "its bytes are not one contiguous stretch")
         collector = Collector(counts, f"{self.where}: {node.get('name')}")
-        table = SourceTable()
+        table = SourceTable(make=self.options.named)
         table.number(self.data)
         rows = [row for c in found if (row := self._chunk(c, grid.chunk_shape, counts, table)) is not None]
         if rows:

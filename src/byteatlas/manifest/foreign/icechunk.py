@@ -23,7 +23,7 @@ from byteatlas.io.local import local_path
 from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import INLINE, WHOLE, Manifest, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import blocks
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.tree import Hierarchy, Written, node_documents
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
@@ -141,7 +141,7 @@ def _url(url: str) -> str:
 
 
 def _folder(url: str) -> str:
-    path = local_path(WriteOptions().shown(url))
+    path = local_path(MapWriteOptions().shown(url))
     return posixpath.dirname(path or "/")
 
 
@@ -172,7 +172,7 @@ async def _chunks(store: Any, array: Written, buffer: Any) -> None:
                         "icechunk", f"a whole-file reference to {info.url}, whose size is unknown", array.path
                     )
                 length = info.size
-            location = _url(WriteOptions().shown(info.url))
+            location = _url(MapWriteOptions().shown(info.url))
             refs.append(spec(places[i], location, int(rows.offset[i]), length, None, None))
         if refs:
             failed = await store.set_virtual_refs_async(f"/{array.path}", refs, validate_containers=True)

@@ -23,7 +23,7 @@ from byteatlas.manifest.json.template import Templates
 from byteatlas.manifest.json.tokens import Entries, Irregular, Reader, scan_object, unescape
 from byteatlas.manifest.kinds.sparse import SourceTable
 from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode
-from byteatlas.manifest.options import ReadOptions
+from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.tree import Hierarchy, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
@@ -34,7 +34,7 @@ FEW = 8
 """Up to this many chunks are looked up one by one before the whole map is loaded."""
 
 
-def read_json(source: Source, where: str, options: ReadOptions) -> VirtualNode:
+def read_json(source: Source, where: str, options: MapReadOptions) -> VirtualNode:
     """A reference map in JSON as a tree of virtual arrays.
 
     Raises:
@@ -121,7 +121,7 @@ def consolidated(documents: dict[str, JSON], where: str) -> dict[str, JSON]:
 class JsonMap:
     """One JSON map: its text, its metadata, and, once loaded, the columns of all of its arrays."""
 
-    def __init__(self, source: Source, where: str, options: ReadOptions) -> None:
+    def __init__(self, source: Source, where: str, options: MapReadOptions) -> None:
         self.where, self.options = where, options
         self._source = source
         self._lock = threading.RLock()
@@ -141,7 +141,7 @@ class JsonMap:
             raise InvalidMetadata(where, f"version {version!r} of the format is not known")
         self.templates = Templates.parse(top.get("templates", {}), where)
         self.gen = top.get("gen") or []
-        self.table = SourceTable(source_infos(top.get("byteatlas"), where, options))
+        self.table = SourceTable(source_infos(top.get("byteatlas"), where, options), options.named)
         self.documents = consolidated(index.documents, where)
         if not self.documents:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
@@ -322,7 +322,7 @@ def _normalised(source: Source, where: str) -> tuple[Source, _Body]:
     return MemorySource(text, where), _Body(0)
 
 
-def source_infos(table: JSON, where: str, options: ReadOptions) -> dict[str, SourceInfo]:
+def source_infos(table: JSON, where: str, options: MapReadOptions) -> dict[str, SourceInfo]:
     """What the map recorded of its sources, by absolute URL."""
     if table is None:
         return {}
@@ -336,7 +336,7 @@ def source_infos(table: JSON, where: str, options: ReadOptions) -> dict[str, Sou
         match row:
             case [str() as url, (int() | None) as size, (str() | None) as stamp]:
                 absolute = options.absolute(url, where)
-                found[absolute] = SourceInfo(absolute, size, stamp)
+                found[absolute] = options.named(absolute, size, stamp)
             case _:
                 raise InvalidMetadata(f"{where}: byteatlas", f"not a source: {row!r}"[:200])
     return found

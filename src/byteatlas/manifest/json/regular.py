@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.manifest.model import MISSING, WHOLE, ChunkManifest
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.tree import Written, key_prefix
 from byteatlas.types import JSON
 
@@ -126,8 +126,8 @@ def shared_prefix(urls: Iterable[str]) -> str | None:
 
 
 def shortened(
-    arrays: list[Written], options: WriteOptions
-) -> tuple[list[Written], WriteOptions, dict[str, str], list[dict[str, JSON]]]:
+    arrays: list[Written], options: MapWriteOptions
+) -> tuple[list[Written], MapWriteOptions, dict[str, str], list[dict[str, JSON]]]:
     """What is left to be written one by one, the options that use the template, the templates, and ``gen``."""
     loaded = [replace(a, manifest=a.manifest.load()) for a in arrays]
     prefix = shared_prefix({options.shown(s.url) for a in loaded for s in a.manifest.sources})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from byteatlas.io.output import Sink
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapWriteOptions, Tell
 from byteatlas.manifest.tree import Written, key_prefix, node_documents
 from byteatlas.types import JSON
 
@@ -45,7 +45,9 @@ def inline_text(data: bytes) -> str:
     return "base64:" + base64.b64encode(data).decode()
 
 
-def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: int = 1) -> None:
+def write_json(
+    node: VirtualNode, sink: Sink, options: MapWriteOptions, version: int = 1, tell: Tell | None = None
+) -> None:
     """Write a tree as one JSON text.
 
     Raises:
@@ -65,7 +67,9 @@ def write_json(node: VirtualNode, sink: Sink, options: WriteOptions, version: in
     rows = (quoted(key) + b":" + quoted(compact(value)) for key, value in documents.items())
     sink.write(b",".join(rows))
     seen: dict[str, SourceInfo] = {}
-    for array in arrays:
+    for number, array in enumerate(arrays):
+        if tell is not None:
+            tell(array.path, number, len(arrays))
         _write_chunks(array, sink, options, seen)
     sink.write(b"}")
     if version == 1:
@@ -89,7 +93,7 @@ def consolidate(documents: Mapping[str, JSON]) -> dict[str, JSON]:
     return found
 
 
-def source_rows(seen: Mapping[str, SourceInfo], options: WriteOptions) -> list[list[JSON]]:
+def source_rows(seen: Mapping[str, SourceInfo], options: MapWriteOptions) -> list[list[JSON]]:
     """The source table of a map: ``[url, size, stamp]`` for those of which something is known."""
     return [[options.shown(s.url), s.size, s.stamp] for s in seen.values() if s.size is not None or s.stamp is not None]
 
@@ -102,7 +106,7 @@ class _Urls:
     table: NDArray[np.void] | None
 
     @staticmethod
-    def of(sources: tuple[SourceInfo, ...], options: WriteOptions) -> _Urls:
+    def of(sources: tuple[SourceInfo, ...], options: MapWriteOptions) -> _Urls:
         texts = [quoted(options.shown(s.url)) for s in sources]
         width = max(map(len, texts), default=1)
         if width * len(texts) > 16 << 20:
@@ -125,7 +129,7 @@ def _column(texts: list[bytes], width: int) -> NDArray[np.void]:
     return np.array(texts, dtype=f"S{width}").view(f"V{width}")
 
 
-def _write_chunks(array: Written, sink: Sink, options: WriteOptions, seen: dict[str, SourceInfo]) -> None:
+def _write_chunks(array: Written, sink: Sink, options: MapWriteOptions, seen: dict[str, SourceInfo]) -> None:
     counts = array.manifest.grid_shape
     total = int(np.prod(counts, dtype=object))
     prefix = quoted(key_prefix(array.path, array.meta.keys, len(counts)))[:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,11 +20,19 @@ DENSE_LIMIT = 1 << 31
 
 
 class SourceTable:
-    """URLs by number. It only grows, so a number once given stays valid."""
+    """URLs by number. It only grows, so a number once given stays valid.
 
-    __slots__ = ("_by_url", "_infos", "_known", "_lock", "_snapshot")
+    Args:
+        known: what was recorded of sources, by URL.
+        make: what is known of any other.
+    """
 
-    def __init__(self, known: Mapping[str, SourceInfo] | None = None) -> None:
+    __slots__ = ("_by_url", "_infos", "_known", "_lock", "_make", "_snapshot")
+
+    def __init__(
+        self, known: Mapping[str, SourceInfo] | None = None, make: Callable[[str], SourceInfo] = SourceInfo
+    ) -> None:
+        self._make = make
         self._by_url: dict[str, int] = {}
         self._infos: list[SourceInfo] = []
         self._known = known or {}
@@ -40,7 +48,7 @@ class SourceTable:
             found = self._by_url.get(url)
             if found is None:
                 found = len(self._infos)
-                self._infos.append(self._known.get(url) or SourceInfo(url))
+                self._infos.append(self._known.get(url) or self._make(url))
                 self._by_url[url] = found  # last: whoever finds the number finds the source
             return found
 

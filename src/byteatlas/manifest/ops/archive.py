@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from byteatlas.errors import CorruptFile, FetchFailed, NotFound, Unsupported
+from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
 from byteatlas.manifest.model import WHOLE, ChunkManifest, SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import map_arrays
@@ -154,9 +155,9 @@ class Archives:
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener
-        self._members: dict[tuple[str, str], Mapping[str, Callable[[], Member]]] = {}
+        self._members: dict[tuple[str, SourceInfo], Mapping[str, Callable[[], Member]]] = {}
 
-    def locate(self, protocol: str, member: str, outer: str) -> ByteRange:
+    def locate(self, protocol: str, member: str, outer: SourceInfo) -> ByteRange:
         """Where a member's bytes lie in its archive.
 
         Raises:
@@ -165,14 +166,14 @@ class Archives:
         """
         key = (protocol, outer)
         if key not in self._members:
-            self._members[key] = READERS[protocol](self._opener(outer))
+            self._members[key] = READERS[protocol](opened(self._opener, outer))
         members = self._members[key]
         name = member if member in members else unquote(member)
         if name not in members:
-            raise NotFound(f"{outer} has no member {member!r}")
+            raise NotFound(f"{outer.url} has no member {member!r}")
         found = members[name]()
         if found.range is None:
-            raise Unsupported("archive-member", f"{member!r} is {found.why} in {outer}")
+            raise Unsupported("archive-member", f"{member!r} is {found.why} in {outer.url}")
         return found.range
 
 
@@ -202,12 +203,13 @@ def _moved(columns: ChunkManifest, used: list[int], archives: Archives) -> Chunk
         parts = split_member(sources[number].url)
         if parts is None:
             continue
-        where = archives.locate(*parts)
+        outer = SourceInfo(parts[2], foreign=sources[number].foreign)
+        where = archives.locate(*parts[:2], outer)
         mine = columns.source == number
         whole = mine & (length == WHOLE)
         length[whole] = where.length
         if bool((offset[mine] + length[mine] > np.uint64(where.length)).any()):
             raise CorruptFile(where.offset, f"a reference reaches beyond the member {parts[1]!r}", parts[2])
         offset[mine] += np.uint64(where.offset)
-        sources[number] = SourceInfo(parts[2])
+        sources[number] = outer
     return replace(columns, offset=offset, length=length, sources=tuple(sources))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from byteatlas.errors import BadRequest, CorruptChunk, FetchFailed
+from byteatlas.io.open import opened
 from byteatlas.io.output import Sink, new_file
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import (
@@ -80,11 +81,11 @@ def _fetch(
     for number in np.unique(source[chunks]).tolist():
         mine = chunks[source[chunks] == number]
         ranges = [ByteRange(int(columns.offset[c]), int(columns.length[c])) for c in mine.tolist()]
-        url = columns.sources[number].url
-        found = opener(url).read(ranges)
+        info = columns.sources[number]
+        found = opened(opener, info).read(ranges)
         for chunk, data, where in zip(mine.tolist(), found, ranges, strict=True):
             if len(data) != where.length:
-                raise FetchFailed(url, f"{len(data)} bytes came back for a chunk of {path!r}", where)
+                raise FetchFailed(info.url, f"{len(data)} bytes came back for a chunk of {path!r}", where)
             inlined[chunk] = bytes(data)
     source[chunks] = INLINE
     offset, length = columns.offset.copy(), columns.length.copy()

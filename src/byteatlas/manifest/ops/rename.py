@@ -7,8 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import BadRequest
+from byteatlas.io.policy import foreign
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import Renamed, map_arrays
+
+NETWORK_MAP = "https://"
+"""Stands for any map from the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,23 @@ class Rename:
         return change
 
 
+def consented(source: SourceInfo, url: str) -> bool:
+    """Whether a caller who renames a source to a URL of this machine has said that it may be opened.
+
+    Where the new URL begins is the caller's word. How it goes on is the map's: ``s3://bucket/../../etc/passwd``.
+    """
+    if foreign(NETWORK_MAP, source.url) and not source.foreign:
+        return True
+    return url != source.url and ".." not in source.url.split("/")
+
+
 def rename_sources(node: VirtualNode, how: Rename | Callable[[str], str]) -> VirtualNode:
     """The tree with every source's URL changed; size and stamp stay (the files are the same)."""
     change = how.function() if isinstance(how, Rename) else how
 
     def info(source: SourceInfo) -> SourceInfo:
-        return replace(source, url=change(source.url))
+        url = change(source.url)
+        return replace(source, url=url, foreign=foreign(NETWORK_MAP, url) and not consented(source, url))
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
         return VirtualArray(old.meta, Renamed(old.manifest, info))

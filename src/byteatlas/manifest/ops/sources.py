@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from byteatlas.errors import FetchFailed, Forbidden, SourceChanged
+from byteatlas.io.open import opened
 from byteatlas.io.source import Opener
 from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.model import SourceInfo, VirtualNode
@@ -41,7 +42,7 @@ def check_sources(node: VirtualNode, opener: Opener, check: Check = "stamp") -> 
     """Look at every source of a tree: is it there, and is it the file that was indexed?"""
     for url, info in sources_of(node).items():
         try:
-            source = opener(url)
+            source = opened(opener, info)
             source.size()
             check_source(source, info.size, info.stamp, check)
         except SourceChanged as error:

@@ -22,7 +22,7 @@ from byteatlas.io.source import Source
 from byteatlas.manifest.json.read import document, source_infos
 from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode
-from byteatlas.manifest.options import ReadOptions
+from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.tree import Hierarchy, is_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
@@ -32,7 +32,7 @@ OpenPart = Callable[[str], Source]
 """Gives the source of a file of the map by its name inside the map's folder."""
 
 
-def read_parquet(open_part: OpenPart, where: str, options: ReadOptions) -> VirtualNode:
+def read_parquet(open_part: OpenPart, where: str, options: MapReadOptions) -> VirtualNode:
     """A Parquet reference map as a tree of virtual arrays.
 
     Raises:
@@ -51,13 +51,13 @@ class _Part:
 class ParquetMap:
     """One Parquet map: its metadata, and the part files read last."""
 
-    def __init__(self, open_part: OpenPart, where: str, options: ReadOptions) -> None:
+    def __init__(self, open_part: OpenPart, where: str, options: MapReadOptions) -> None:
         self.where, self.options = where, options
         self._open = open_part
         self._lock = threading.RLock()
         self._parts: OrderedDict[str, _Part] = OrderedDict()
         whole = self._metadata(bytes(open_part(".zmetadata").read_all()))
-        self.table = SourceTable(source_infos(whole.get("byteatlas"), where, options))
+        self.table = SourceTable(source_infos(whole.get("byteatlas"), where, options), options.named)
         documents = {
             key: document(value, f"{where}: {key}") for key, value in whole["metadata"].items() if is_document(key)
         }

@@ -19,7 +19,7 @@ from byteatlas.errors import BadRequest
 from byteatlas.io.output import Folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.model import INLINE, WHOLE, Rows, SourceInfo, VirtualNode
-from byteatlas.manifest.options import WriteOptions
+from byteatlas.manifest.options import MapWriteOptions, Tell
 from byteatlas.manifest.tree import Written, node_documents
 from byteatlas.types import JSON
 
@@ -34,7 +34,7 @@ SCHEMA = pa.schema(
 )
 
 
-def write_parquet(node: VirtualNode, folder: Folder, options: WriteOptions) -> None:
+def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, tell: Tell | None = None) -> None:
     """Write a tree as a Parquet map into a folder; ``.zmetadata`` comes last.
 
     Raises:
@@ -44,7 +44,9 @@ def write_parquet(node: VirtualNode, folder: Folder, options: WriteOptions) -> N
         raise BadRequest("record_size must be at least 1")
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
-    for array in arrays:
+    for number, array in enumerate(arrays):
+        if tell is not None:
+            tell(array.path, number, len(arrays))
         write_parts(array, folder, options, seen)
     whole: dict[str, JSON] = {"metadata": documents, "record_size": options.record_size}
     if options.sources and (table := source_rows(seen, options)):
@@ -53,7 +55,7 @@ def write_parquet(node: VirtualNode, folder: Folder, options: WriteOptions) -> N
 
 
 def write_parts(
-    array: Written, folder: Folder, options: WriteOptions, seen: dict[str, SourceInfo], unchanged: int = 0
+    array: Written, folder: Folder, options: MapWriteOptions, seen: dict[str, SourceInfo], unchanged: int = 0
 ) -> None:
     """Write one array's part files, but those whose rows are all among the first ``unchanged``.
 
@@ -73,7 +75,7 @@ def write_parts(
 
 
 def _encode(
-    array: Written, rows: Rows, chunks: NDArray[np.int64], sources: tuple[SourceInfo, ...], options: WriteOptions
+    array: Written, rows: Rows, chunks: NDArray[np.int64], sources: tuple[SourceInfo, ...], options: MapWriteOptions
 ) -> Any:
     """One part file's bytes."""
     n = len(chunks)
@@ -109,7 +111,7 @@ def _encode(
 
 
 def _paths(
-    source: NDArray[np.int32], remote: NDArray[np.bool_], sources: tuple[SourceInfo, ...], options: WriteOptions
+    source: NDArray[np.int32], remote: NDArray[np.bool_], sources: tuple[SourceInfo, ...], options: MapWriteOptions
 ) -> Any:
     """The path column: dictionary-encoded, null where the chunk lies in no file."""
     n = len(source)

@@ -1,0 +1,213 @@
+"""Many virtual groups as one: `combine`, `plan_combine`, `prepare_combine`, `concat`, `append`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from byteatlas.api.indexing import load, write
+from byteatlas.api.reading import chosen, reader
+from byteatlas.api.targets import Readable, References, Target
+from byteatlas.api.tree import VirtualTree, access_of, concatenated, tree
+from byteatlas.errors import BadRequest
+from byteatlas.io.access import Access
+from byteatlas.io.policy import Policy
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.progress import OnProgress, Progress
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.combining import CombineOptions, Plan
+    from byteatlas.combining.append import Appended
+    from byteatlas.combining.plan import Prepared
+
+Input: TypeAlias = Readable | References | VirtualGroup
+
+
+def combine(
+    inputs: Sequence[Input],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    progress: OnProgress | None = None,
+    **more: Any,
+) -> VirtualTree:
+    """Combine many files' virtual arrays into one tree.
+
+    Args:
+        inputs: reference maps or archives by path or URL, open files of either, references as dicts, or `VirtualGroup`
+            objects.
+        concat: the dimension (or dimensions) along which the files follow each other.
+        options: everything else; single options may be given by name instead (see `CombineOptions`).
+        access: how bytes may be reached, ``storage_options`` and ``policy`` short for one; None = by default, and
+            groups as they were. The result keeps it.
+        progress: called with each input after it was read.
+
+    Raises:
+        Conflict: a difference that cannot be reconciled; a sentence for each, with the files and their values.
+        Forbidden: coordinates in files that the input which names them has no right to.
+    """
+    from byteatlas.combining.plan import build
+
+    prepared, how = _prepared(inputs, chosen(concat, options, more), (access, storage_options, policy), progress)
+    return tree(build(prepared), how)
+
+
+def plan_combine(
+    inputs: Sequence[Input],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    progress: OnProgress | None = None,
+    **more: Any,
+) -> Plan:
+    """What `combine` would do with these inputs, and every difference it finds; nothing is combined."""
+    how = (access, storage_options, policy)
+    return _prepared(inputs, chosen(concat, options, more), how, progress)[0].plan
+
+
+def prepare_combine(
+    inputs: Sequence[Input],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    names: Sequence[str] | None = None,
+    progress: OnProgress | None = None,
+    **more: Any,
+) -> Prepared:
+    """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
+    how = (access, storage_options, policy)
+    return _prepared(inputs, chosen(concat, options, more), how, progress, names)[0]
+
+
+def concat(
+    groups: Sequence[VirtualGroup],
+    dim: str,
+    *,
+    options: CombineOptions | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    **more: Any,
+) -> VirtualTree:
+    """Groups one after the other along a dimension in the order given, as xarray's ``concat``.
+
+    Coordinate values are neither looked at nor sorted; a dimension that no group has becomes a new leading one. Options
+    and errors are those of `combine`.
+    """
+    how = _given(access, storage_options, policy)
+    return concatenated(groups, dim, {**more, "options": options}, how)
+
+
+def append(
+    target: Target,
+    inputs: Sequence[Input],
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    replace: bool = False,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    progress: OnProgress | None = None,
+    **more: Any,
+) -> Appended:
+    """Add files to a combined map, in place. Of a Parquet map only the part files that change are written.
+
+    Args:
+        target: the map.
+        inputs: what `combine` takes. One whose coordinate values and references are in the map already is passed over.
+        replace: one with the same coordinate values and other references takes the place of the older one, instead of
+            being a conflict.
+        access: how all of it may be reached; ``storage_options`` and ``policy`` are short for one.
+
+    Raises `Conflict` and `Forbidden` as `combine` and `write` do; the map is unchanged then.
+    """
+    from byteatlas.combining.append import append as append_groups
+    from byteatlas.combining.update import update_parquet
+    from byteatlas.manifest.origin import check_written
+    from byteatlas.manifest.references import is_parquet_map
+
+    url = os.fspath(target)
+    given = _given(access, storage_options, policy)
+    existing = load(url, access=given)
+    if isinstance(existing, VirtualArray):
+        raise BadRequest(f"{url} is a single array; only groups can be appended to")
+    groups, names = _groups(inputs, given, progress)
+    how = access_of([existing, *groups]) if given is None else given
+    addition = append_groups(
+        existing, groups, chosen(concat, options, more), read=reader(how), names=names, replacing=replace
+    )
+    if addition.prepared is not None:
+        result = addition.prepared.result()
+        if is_parquet_map(url):
+            for group in groups:
+                for _, node in group.walk():
+                    if isinstance(node, VirtualArray):
+                        node.manifest.load()  # now its sources are known
+            check_written(result, how.policy)
+            update_parquet(result, url, access=how)
+        else:
+            write(result, url, access=how)
+    return addition.report
+
+
+def _given(access: Access | None, storage_options: Mapping[str, JSON] | None, policy: Policy | None) -> Access | None:
+    """What the caller says of access; None when that is nothing."""
+    if access is None and storage_options is None and policy is None:
+        return None
+    return Access.of(access, storage_options, policy)
+
+
+def _prepared(
+    inputs: Sequence[Input],
+    options: CombineOptions,
+    how: tuple[Access | None, Mapping[str, JSON] | None, Policy | None],
+    progress: OnProgress | None,
+    names: Sequence[str] | None = None,
+) -> tuple[Prepared, Access]:
+    from byteatlas.combining.plan import prepare
+
+    given = _given(*how)
+    groups, own = _groups(inputs, given, progress)
+    access = access_of(groups)
+    return prepare(groups, options, read=reader(access), names=names or own), access
+
+
+def _groups(
+    inputs: Sequence[Input], access: Access | None, progress: OnProgress | None
+) -> tuple[list[VirtualGroup], list[str]]:
+    """The inputs as groups, which share what they have in common, and their names."""
+    from byteatlas.combining.compare.intern import Sharing
+    from byteatlas.combining.inputs import first_url
+
+    groups: list[VirtualGroup] = []
+    names: list[str] = []
+    sharing = Sharing()
+    for i, item in enumerate(inputs):
+        node = load(item, access=access)
+        name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else _name(item, i)
+        if isinstance(node, VirtualArray):
+            raise BadRequest(f"{name} is a single array; only groups can be combined")
+        groups.append(node if isinstance(item, VirtualGroup) else sharing.group(node))
+        names.append(name)
+        if progress is not None:
+            progress(Progress("combine", name, i + 1, len(inputs)))
+    return groups, names
+
+
+def _name(item: Input, index: int) -> str:
+    """What an input is called in plans and messages."""
+    if isinstance(item, (str, os.PathLike)):
+        return os.fspath(item)
+    return str(getattr(item, "name", None) or f"input {index + 1}")

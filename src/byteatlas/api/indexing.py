@@ -1,0 +1,185 @@
+"""From archives and maps to virtual arrays, and back to maps: `scan`, `load`, `write`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Mapping, MutableMapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from byteatlas.api.targets import Readable, References, Target, access_for, is_references, place_of
+from byteatlas.api.tree import VirtualTree, rooted, tree
+from byteatlas.errors import BadRequest, Unsupported
+from byteatlas.io.access import AbsentParts, Access
+from byteatlas.io.policy import Policy
+from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.progress import OnProgress, Progress
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.manifest.model import ReportItem
+    from byteatlas.manifest.options import Format, MapWriteOptions
+    from byteatlas.scanning.contract import Scanner, ScanOptions
+
+OnRefusal: TypeAlias = Literal["warn", "raise", "ignore"]
+
+
+class RefusalWarning(UserWarning):
+    """Datasets of a scanned file were refused; the scan report says which and why."""
+
+
+def scan(
+    url: Readable,
+    *,
+    format: str | None = None,
+    on_refusal: OnRefusal = "warn",
+    options: ScanOptions | None = None,
+    side_file: Target | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    scanners: Mapping[str, Scanner] | None = None,
+    progress: OnProgress | None = None,
+) -> VirtualTree:
+    """Index one archive file: a tree of virtual arrays and a report of every dataset.
+
+    Args:
+        url: a path, any URL that fsspec opens, or an open binary file that can seek.
+        format: the scanner's name; None = found by the file's first bytes.
+        on_refusal: what to do about datasets that cannot be represented: one warning that counts them by reason, the
+            first one as an `Unsupported` error, or nothing. They are in ``.report`` in any case.
+        side_file: where to write values that are decoded while scanning (variable-length data above all) and are too
+            large for a map (`ScanOptions.inline_most`); references then lead there. None = such datasets are refused
+            above `ScanOptions.max_inline`, and in the map below it. No file is written when nothing is that large.
+        access: how bytes may be reached; the result keeps it. ``storage_options`` and ``policy`` are short for one.
+        policy: which other files the file may lead to (external links, raw storage, virtual datasets). By default a
+            local file may lead anywhere, one from the network to nothing on this machine.
+        progress: called with the number of structures read so far.
+
+    Raises:
+        FetchFailed: the file is not there or cannot be reached.
+        CorruptFile: nothing of the file can be understood.
+        Unsupported: no scanner knows the format; or a refusal, when asked to raise.
+    """
+    from byteatlas.manifest.origin import marked
+    from byteatlas.manifest.references import absolute
+    from byteatlas.scanning.contract import ScanOptions
+    from byteatlas.scanning.driver import scan_source
+    from byteatlas.scanning.plugins import installed
+
+    place, access = place_of(url, Access.of(access, storage_options, policy))
+    # References are read relative to the map that holds them, which may be written anywhere.
+    name = absolute(place)
+    chosen = options or ScanOptions()
+    if side_file is not None:
+        chosen = replace(chosen, max_inline=max(chosen.max_inline, chosen.max_side))
+    found: VirtualNode = scan_source(
+        access.open(name),
+        access.pool(),
+        installed() if scanners is None else scanners,
+        chosen,
+        format=format,
+        progress=None if progress is None else lambda n: progress(Progress("scan", place, n)),
+    )
+    found = marked(found, name)
+    assert isinstance(found, VirtualGroup)
+    if side_file is not None:
+        from byteatlas.manifest.ops.inline import aside
+
+        found = aside(found, absolute(os.fspath(side_file)), chosen.inline_most, access.storage_options)
+    _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
+    return tree(found, access)
+
+
+def load(
+    target: Readable | References | VirtualNode,
+    *,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    options: ScanOptions | None = None,
+    absent_parts: AbsentParts | None = None,
+) -> VirtualTree | VirtualArray:
+    """A reference map or an archive as virtual arrays: where the bytes lie, not their values.
+
+    Args:
+        target: a path or URL; an open binary file that can seek; references as a dict (version 0 or 1), which are the
+            caller's own and may lead anywhere; or virtual arrays, which are given back.
+        access: how bytes may be reached; the result keeps it. ``storage_options`` and ``policy`` are short for one.
+        absent_parts: what part files of a Parquet map mean that are not there (`Access.absent_parts`).
+
+    Raises `BadRequest` for a native Zarr store, which has nothing virtual.
+    """
+    if isinstance(target, (VirtualArray, VirtualGroup)):
+        return rooted(target, access_for(target, access, storage_options, policy))
+    access = Access.of(access, storage_options, policy)
+    if absent_parts is not None:
+        access = replace(access, absent_parts=absent_parts)
+    if isinstance(target, Mapping):
+        return _read(target, access)
+    url, access = place_of(target, access)
+    from byteatlas.io.kind import kind_of
+
+    match kind_of(url, access):
+        case "json" | "parquet":
+            return _read(url, access)
+        case "archive":
+            return scan(url, on_refusal="warn", access=access, options=options)
+        case "zarr":
+            raise BadRequest(f"{url} is a Zarr store; a reference map or an archive file was expected")
+
+
+def _read(target: str | References, access: Access) -> VirtualTree | VirtualArray:
+    from byteatlas.manifest.references import read_references
+
+    return rooted(read_references(target, access=access), access)
+
+
+def write(
+    node: VirtualNode,
+    target: Target | MutableMapping[str, JSON],
+    *,
+    format: Format | None = None,
+    options: MapWriteOptions | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    progress: OnProgress | None = None,
+) -> None:
+    """Write virtual arrays as a reference map: Kerchunk's JSON or Parquet, by the target's suffix.
+
+    What Zarr v2 can express is written so that every reader of such maps understands it. The rest is written as
+    Zarr v3 with codec names of ours, so that other readers fail on those arrays instead of reading wrong values.
+    An interrupted write leaves an older map as it was.
+
+    Args:
+        target: a file or folder, by path or URL; or a dict, which then holds the references (version 1, or 0 with
+            ``format="json-v0"``) and nothing else.
+        access: how the target may be reached, ``storage_options`` and ``policy`` short for one; None = as the node.
+        policy: permits references to local files that a map from the network names.
+        progress: called with each array's path before it is written.
+
+    Raises:
+        Forbidden: a map from the network named files of this machine; as references of a map that lies here they could
+            be read.
+        Unsupported: an array that the form cannot express.
+    """
+    from byteatlas.manifest.references import write_references
+
+    how = access_for(node, access, storage_options, policy)
+    write_references(node, target, format, options=options, access=how, progress=progress)
+
+
+def _tell(url: str, refused: list[ReportItem], on_refusal: OnRefusal) -> None:
+    if not refused or on_refusal == "ignore":
+        return
+    if on_refusal == "raise":
+        raise Unsupported(refused[0].reason or "unknown", refused[0].detail, f"{url}:{refused[0].path}")
+    counts = ", ".join(f"{n} x {reason}" for reason, n in Counter(item.reason for item in refused).most_common())
+    first = f"{refused[0].path}: {refused[0].detail}"
+    warnings.warn(f"{url}: {len(refused)} datasets refused ({counts}); first: {first}", RefusalWarning, stacklevel=3)
+
+
+__all__ = ["OnRefusal", "RefusalWarning", "is_references", "load", "scan", "write"]

@@ -1,0 +1,169 @@
+"""Arrays to read from, and what is done with their values: `open`, `copy`, `georeference`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from byteatlas.api.indexing import load
+from byteatlas.api.targets import Readable, References, access_for, is_references, place_of
+from byteatlas.errors import BadRequest
+from byteatlas.io.access import AbsentParts, Access
+from byteatlas.io.kind import METADATA_NAMES, kind_of
+from byteatlas.io.policy import Policy
+from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.progress import OnProgress, Progress
+from byteatlas.store.base import Store
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.array import Node, ReadOptions
+    from byteatlas.array.writing.copy import CopyOptions, CopyReport
+    from byteatlas.meta.conventions import Georeference
+    from byteatlas.store.write import WriteTarget
+
+Openable: TypeAlias = Readable | References | VirtualNode | Mapping[str, bytes] | Store
+
+
+def open(
+    target: Openable,
+    *,
+    path: str = "",
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    options: ReadOptions | None = None,
+    absent_parts: AbsentParts | None = None,
+) -> Node:
+    """Open a reference map, a Zarr store, virtual arrays or an archive file for reading.
+
+    Args:
+        target: a path or URL of any of these, or an open binary file that can seek; a `VirtualGroup` or
+            `VirtualArray`; references as a dict (see `load`); a mapping of Zarr keys to bytes, or a store
+            (`byteatlas.store`).
+        path: open this member instead of the root.
+        access: how bytes may be reached; None = as virtual arrays were. ``storage_options`` and ``policy`` are short
+            for one.
+        policy: which files the references may lead to; by default a map from the network leads to nothing on this
+            machine.
+        absent_parts: see `load`.
+
+    Returns: a `Group` or an `Array`.
+    """
+    from byteatlas.array import ReadOptions, open_node, open_store
+
+    options = options or ReadOptions()
+    if isinstance(target, Mapping) and not is_references(target):
+        return open_store(target, path, options=options)
+    if isinstance(target, Store):
+        return open_store(target, path, options=options)
+    if isinstance(target, (VirtualArray, VirtualGroup)):
+        how = access_for(target, access, storage_options, policy)
+        return open_node(target, how.pool(), path=path, options=_checking(options, how))
+    how = Access.of(access, storage_options, policy)
+    if not isinstance(target, Mapping):
+        url, how = place_of(target, how)
+        if kind_of(url, how) == "zarr":
+            return open_store(_root_of(url), path, access=how, options=options)
+        target = url
+    node = load(target, access=how, absent_parts=absent_parts)
+    return open_node(node, how.pool(), path=path, options=_checking(options, how))
+
+
+def opened(target: Openable | Node, path: str, access: Access) -> Node:
+    """A node that is open already, or one that is opened now; or a member of either."""
+    from byteatlas.array import Array, Group
+
+    if isinstance(target, Group):
+        return target[path] if path else target
+    if isinstance(target, Array):
+        if path:
+            raise BadRequest(f"{path!r}: an array has no members")
+        return target
+    return open(target, path=path, access=access)
+
+
+def _checking(options: ReadOptions, access: Access) -> ReadOptions:
+    """What of sources is compared is said by the reader's options, else by how they may be reached."""
+    return options if options.check is not None or access.stamps == "free" else replace(options, check=access.stamps)
+
+
+def _root_of(url: str) -> str:
+    """A metadata document's URL stands for the node that it describes."""
+    head, _, last = url.rstrip("/").rpartition("/")
+    return head or "." if last in METADATA_NAMES else url
+
+
+def copy(
+    source: Openable | Node,
+    target: WriteTarget,
+    *,
+    path: str = "",
+    options: CopyOptions | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    progress: OnProgress | None = None,
+) -> CopyReport:
+    """Copy values into a real Zarr store: virtual data made stored, or a store rechunked, recompressed or sharded.
+
+    Args:
+        source: what `open` takes, or a `Group` or `Array`.
+        target: a folder, a ZIP file (by its suffix), any fsspec URL that can be written to, a mapping, or a store.
+        path: copy this member instead of the root.
+        access: how source and target may be reached; None = as a virtual source was. ``storage_options`` and ``policy``
+            are short for one.
+        progress: called with an array's path, the bytes copied of it so far, and its total.
+
+    A copy that was stopped goes on where it was when it is asked for again; a ZIP file appears only when it is whole.
+
+    Raises:
+        Conflict: the target holds something else, or a copy of another source or with other options.
+        Forbidden: storage that is read only (web servers above all), or a source that the policy does not allow.
+        Unsupported: an array that the chosen version of Zarr cannot express.
+    """
+    from byteatlas.array.writing.copy import CopyOptions
+    from byteatlas.array.writing.copy import copy as copy_node
+    from byteatlas.store.write import writable
+
+    how = how_for(source, access, storage_options, policy)
+    node = opened(source, path, how)
+    tell = None if progress is None else lambda name, n, of: progress(Progress("copy", name, n, of))
+    with writable(target, how.storage_options) as store:
+        return copy_node(node, store, options or CopyOptions(), tell)
+
+
+def how_for(
+    target: object,
+    access: Access | None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+) -> Access:
+    """How something that may be virtual, or open already, is to be reached."""
+    if isinstance(target, (VirtualArray, VirtualGroup)):
+        return access_for(target, access, storage_options, policy)
+    return Access.of(access, storage_options, policy)
+
+
+def georeference(
+    target: Openable | Node,
+    path: str = "",
+    *,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+) -> Georeference:
+    """The CRS (WKT, PROJJSON, EPSG code ... as it is stored) and the affine transform of an array.
+
+    Understood are GDAL's ``_CRS``, the Zarr conventions ``spatial:`` and ``proj:``, CF grid mappings and regular
+    one-dimensional coordinates (see `byteatlas.meta.conventions`).
+
+    Args:
+        target: what `open` takes, or a `Group` or `Array`; the root, so that what groups above the array say counts.
+        path: of the array below it.
+        access: how bytes may be reached; ``storage_options`` and ``policy`` are short for one.
+    """
+    from byteatlas.array.geo import georeference_of
+
+    return georeference_of(opened(target, "", how_for(target, access, storage_options, policy)), path)

@@ -1,0 +1,47 @@
+"""What the verbs that look at values share: a way to read an array, and options from words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from byteatlas.errors import BadRequest
+from byteatlas.io.access import Access
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from byteatlas.combining.model import CombineOptions, ReadArray
+    from byteatlas.manifest.model import VirtualArray
+
+
+def reader(access: Access) -> ReadArray:
+    """A function that reads all of a virtual array."""
+    from byteatlas.array import Array, open_node
+
+    pool = access.pool()
+
+    def read(array: VirtualArray) -> NDArray[Any]:
+        opened = open_node(array, pool)
+        if not isinstance(opened, Array):
+            raise BadRequest("not an array")
+        values: NDArray[Any] = opened[...]
+        return values
+
+    return read
+
+
+def chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Mapping[str, Any]) -> CombineOptions:
+    """Options for combining: those given, with single ones by name, and the dimensions to concatenate along.
+
+    Raises `BadRequest` for a name that is no option.
+    """
+    from byteatlas.combining.model import CombineOptions
+
+    dims = (concat,) if isinstance(concat, str) else tuple(concat)
+    try:
+        changed = replace(options or CombineOptions(), **more)
+    except TypeError as error:
+        raise BadRequest(f"combine: {error}") from error
+    return replace(changed, concat=dims) if dims else changed

@@ -1,0 +1,98 @@
+"""Virtual groups with the library's verbs as methods: what scanning, loading and combining give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from byteatlas.api.reading import chosen, reader
+from byteatlas.io.access import DEFAULT, Access, merged
+from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.tree import LazyArrays
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VirtualTree(VirtualGroup):
+    """A `VirtualGroup` that can be worked on; its groups are such trees as well."""
+
+    def concat(self, others: VirtualGroup | Sequence[VirtualGroup], dim: str, **options: Any) -> VirtualTree:
+        """This group, and others behind it along a dimension: `byteatlas.concat`, with its options."""
+        behind = [others] if isinstance(others, VirtualGroup) else list(others)
+        return concatenated([self, *behind], dim, options, None)
+
+    def select(self, region: Mapping[str, object] | None = None, *, cut: bool = False, **more: object) -> VirtualTree:
+        """The part between coordinate values, ``select(lat=slice(30, 60))``: `byteatlas.select`."""
+        from byteatlas.combining.select.region import select_by_value
+
+        access = self.access or DEFAULT
+        return tree(select_by_value(self, {**(region or {}), **more}, read=reader(access), cut=cut), access)
+
+    def mask(
+        self,
+        region: Mapping[str, object] | None = None,
+        *,
+        keep_cut: bool = False,
+        fill: float | None = None,
+        **more: object,
+    ) -> VirtualTree:
+        """The group with everything outside of a box of coordinate values as fill: `byteatlas.mask`."""
+        from byteatlas.combining.select.region import mask_by_value
+
+        access = self.access or DEFAULT
+        box = {**(region or {}), **more}
+        return tree(mask_by_value(self, box, read=reader(access), keep_cut=keep_cut, fill=fill), access)
+
+    def __getitem__(self, path: str) -> VirtualArray | VirtualTree:
+        found = super(VirtualTree, self).__getitem__(path)
+        return tree(found, self.access or DEFAULT) if isinstance(found, VirtualGroup) else found
+
+
+def tree(group: VirtualGroup, access: Access = DEFAULT) -> VirtualTree:
+    """A group with the verbs as methods, that knows how its bytes may be reached (as do its groups and arrays)."""
+    if isinstance(group, VirtualTree) and (group.access or DEFAULT) == access:
+        return group
+    groups = {name: tree(below, access) for name, below in group.groups.items()}
+    if access == DEFAULT:
+        return VirtualTree(group.meta, group.arrays, groups, group.report)
+    return VirtualTree(group.meta, reached(group.arrays, access), groups, group.report, access)
+
+
+def rooted(node: VirtualNode, access: Access = DEFAULT) -> VirtualTree | VirtualArray:
+    """`tree` for a node of either kind."""
+    if isinstance(node, VirtualGroup):
+        return tree(node, access)
+    return node if (node.access or DEFAULT) == access else replace(node, access=access)
+
+
+def reached(arrays: Mapping[str, VirtualArray], access: Access) -> Mapping[str, VirtualArray]:
+    """The arrays, each with how its bytes may be reached; those that are read when asked for still are."""
+    if isinstance(arrays, LazyArrays):
+        return LazyArrays({name: name for name in arrays}, lambda name: replace(arrays[name], access=access))
+    return {name: replace(array, access=access) for name, array in arrays.items()}
+
+
+def access_of(groups: Sequence[VirtualGroup]) -> Access:
+    """How the bytes of all of these may be reached.
+
+    Raises `BadRequest` when they were opened in ways that contradict each other.
+    """
+    return merged([(g.access or DEFAULT, lambda g=g: urls_of(g)) for g in groups])  # type: ignore[misc]
+
+
+def urls_of(group: VirtualGroup) -> set[str]:
+    """The files that a group's manifests list."""
+    arrays = [node for _, node in group.walk() if isinstance(node, VirtualArray)]
+    return {source.url for array in arrays for source in array.manifest.sources}
+
+
+def concatenated(
+    groups: Sequence[VirtualGroup], dim: str, options: Mapping[str, Any], access: Access | None
+) -> VirtualTree:
+    """What `byteatlas.concat` does."""
+    from byteatlas.combining.select.ops import concat
+
+    given = dict(options)
+    how = access_of(groups) if access is None else access
+    found = concat(groups, dim, options=chosen((), given.pop("options", None), given), read=reader(how))
+    return tree(found, how)

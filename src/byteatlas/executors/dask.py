@@ -1,0 +1,69 @@
+"""Work through a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from byteatlas.errors import MissingExtra
+from byteatlas.executors.results import Failure, Submits, T, Tell, attempt
+
+
+def through_dask(function: Callable[[str], T], names: Sequence[str], client: Any, tell: Tell) -> dict[str, T | Failure]:
+    """Through a Dask cluster. How long to wait for a cluster without workers is Dask's to say.
+
+    (Its setting ``distributed.scheduler.no-workers-timeout``; the default is to wait for them for ever.)
+    """
+    from distributed import KilledWorker, as_completed
+
+    found: dict[str, T | Failure] = {}
+    suspects: list[str] = []
+    deserted = no_workers()
+    futures = {client.submit(attempt, function, name, pure=False): name for name in names}
+    for future in as_completed(futures):
+        name = futures[future]
+        try:
+            found[name] = future.result()
+        except KilledWorker:
+            suspects.append(name)
+            continue
+        except deserted as error:
+            found[name] = Failure(name, "NoWorkers", str(error))
+        tell(name)
+    for name in suspects:
+        # A file that merely was on the same worker is blamed as well: one at a time, only the guilty one dies again.
+        try:
+            found[name] = client.submit(attempt, function, name, pure=False).result()
+        except KilledWorker as error:
+            found[name] = Failure(name, "WorkerDied", str(error))
+        except deserted as error:
+            found[name] = Failure(name, "NoWorkers", str(error))
+        tell(name)
+    return found
+
+
+def no_workers() -> tuple[type[Exception], ...]:
+    """What a Dask scheduler raises for tasks that no worker came for; older ones wait for ever."""
+    from distributed import scheduler
+
+    names = ("NoWorkerError", "NoValidWorkerError")
+    return tuple(getattr(scheduler, name) for name in names if hasattr(scheduler, name))
+
+
+def is_dask(pool: object) -> bool:
+    return type(pool).__module__.split(".")[0] == "distributed"
+
+
+@contextmanager
+def dask_client(address: str) -> Iterator[Submits]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise MissingExtra("dask", "scanning through Dask") from error
+    if address and address != "local":
+        with Client(address) as client:
+            yield client
+        return
+    with LocalCluster(dashboard_address=None) as cluster, Client(cluster) as client:
+        yield client

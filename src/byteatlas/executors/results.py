@@ -1,0 +1,48 @@
+"""What became of many files: a result or a reason for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from byteatlas.errors import ByteatlasError
+
+T = TypeVar("T")
+Tell: TypeAlias = Callable[[str], None]
+"""Called with a file's name after each file, well or not."""
+
+
+class Submits(Protocol):
+    """What `concurrent.futures.Executor` and `distributed.Client` have in common."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one file has no result. ``kind`` is the error's class."""
+
+    name: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Generic[T]):
+    """Results and failures by name, each in the order of the names."""
+
+    results: Mapping[str, T] = field(default_factory=dict)
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures
+
+
+def attempt(function: Callable[[str], T], name: str) -> T | Failure:
+    """One file; expected errors as a value, so that they travel between processes whatever their class."""
+    try:
+        return function(name)
+    except (ByteatlasError, OSError) as error:
+        return Failure(name, type(error).__name__, " ".join(str(error).split()))

@@ -1,0 +1,132 @@
+"""One function for many files: any ``concurrent.futures`` executor, a pool of processes or threads, or Dask.
+
+One file that fails does not take the others down: every file has a result or a `Failure`. A worker process that dies
+costs the files that it held, which are tried again by themselves.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures as cf
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from byteatlas.errors import BadRequest
+from byteatlas.executors.dask import dask_client, is_dask, through_dask
+from byteatlas.executors.results import Failure, Results, Submits, T, Tell, attempt
+from byteatlas.progress import OnProgress, counting
+
+Executor: TypeAlias = str | Submits | None
+"""``None``: processes, when there are many files and more than one core. ``"serial"``, ``"threads"``,
+``"processes"`` (with ``:N`` for N workers), ``"dask"`` for a local cluster, ``"dask:ADDRESS"`` for a scheduler, or an
+object with ``submit``."""
+
+
+MANY = 32
+"""Files from which on starting processes pays."""
+
+
+def for_each(
+    function: Callable[[str], T],
+    names: Sequence[str],
+    executor: Executor = None,
+    *,
+    verb: str = "work",
+    progress: OnProgress | None = None,
+) -> Results[T]:
+    """``function(name)`` for every name, side by side.
+
+    Errors of the library and of the operating system become failures of their file; other exceptions are defects and
+    pass through. For processes and Dask the function and its results must be picklable.
+
+    Args:
+        verb: what the events for ``progress`` call it; they come after each file, well or not.
+    """
+    tell = counting(progress, verb, len(names))
+    if len(set(names)) != len(names):
+        raise BadRequest("a file is named twice")
+    found: dict[str, T | Failure] = {}
+    with opened(executor, len(names)) as pool:
+        if pool is None:
+            for name in names:
+                found[name] = attempt(function, name)
+                tell(name)
+        elif is_dask(pool):
+            found = through_dask(function, names, pool, tell)
+        else:
+            found = through_futures(function, names, pool, tell)
+    broken = [n for n in names if isinstance(r := found[n], Failure) and r.kind == BrokenProcessPool.__name__]
+    for name in broken:
+        # Which file killed the worker is not known: each one that was under way gets a process of its own.
+        found[name] = alone(function, name)
+        tell(name)
+    results = {n: r for n in names if not isinstance(r := found[n], Failure)}
+    return Results(results, {n: r for n in names if isinstance(r := found[n], Failure)})
+
+
+def alone(function: Callable[[str], T], name: str) -> T | Failure:
+    """One file in a process of its own."""
+    with cf.ProcessPoolExecutor(1, mp_context=context()) as pool:
+        try:
+            return pool.submit(attempt, function, name).result()
+        except BrokenProcessPool:
+            return Failure(name, "WorkerDied", "the process that worked on this file died")
+
+
+def through_futures(
+    function: Callable[[str], T], names: Sequence[str], pool: Submits, tell: Tell
+) -> dict[str, T | Failure]:
+    found: dict[str, T | Failure] = {}
+    futures: dict[Any, str] = {}
+    for name in names:
+        try:
+            futures[pool.submit(attempt, function, name)] = name
+        except BrokenProcessPool as error:
+            found[name] = Failure(name, BrokenProcessPool.__name__, str(error))
+    for future in cf.as_completed(futures):
+        name = futures[future]
+        try:
+            found[name] = future.result()
+        except BrokenProcessPool as error:
+            found[name] = Failure(name, BrokenProcessPool.__name__, str(error))
+            continue
+        tell(name)
+    return found
+
+
+@contextmanager
+def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
+    """The executor that is meant; closed afterwards when it was made here. None: work in this thread."""
+    if executor is not None and not isinstance(executor, str):
+        yield executor
+        return
+    kind, _, rest = (executor or "processes").partition(":")
+    if kind == "dask":
+        with dask_client(rest) as client:
+            yield client
+        return
+    if rest and not rest.isdigit():
+        raise BadRequest(f"{executor!r}: the number of workers must be a number")
+    workers = max(1, int(rest)) if rest else min(os.cpu_count() or 1, max(tasks, 1))
+    if kind == "serial" or (executor is None and (workers < 2 or tasks < MANY)):
+        yield None
+    elif kind == "threads":
+        with cf.ThreadPoolExecutor(workers) as threads:
+            yield threads
+    elif kind == "processes":
+        with cf.ProcessPoolExecutor(workers, mp_context=context()) as processes:
+            yield processes
+    else:
+        raise BadRequest(f"no executor {kind!r}; known: serial, threads, processes, dask")
+
+
+def context() -> Any:
+    """New processes that inherit no threads or locks: fork is not safe beside the reading threads."""
+    if os.name == "nt":
+        return multiprocessing.get_context("spawn")
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["byteatlas.api.indexing", "byteatlas.scanning.driver"])
+    return server

@@ -1,0 +1,59 @@
+"""Many archives indexed side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from byteatlas.api.indexing import scan
+from byteatlas.api.targets import Target
+from byteatlas.executors.results import Results
+from byteatlas.executors.running import Executor, for_each
+from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.policy import Policy
+from byteatlas.progress import OnProgress
+from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.api.tree import VirtualTree
+    from byteatlas.scanning.contract import ScanOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOne:
+    """Scan one file. A value, so that it can be sent to other processes."""
+
+    options: ScanOptions | None = None
+    format: str | None = None
+    access: Access = DEFAULT
+
+    def __call__(self, url: str) -> VirtualTree:
+        return scan(url, format=self.format, on_refusal="ignore", options=self.options, access=self.access)
+
+
+def scan_many(
+    urls: Sequence[Target],
+    executor: Executor = None,
+    *,
+    format: str | None = None,
+    options: ScanOptions | None = None,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    progress: OnProgress | None = None,
+) -> Results[VirtualTree]:
+    """Index many archive files side by side. A file that fails does not stop the others.
+
+    Args:
+        executor: ``"serial"``, ``"threads"``, ``"processes"`` (with ``:N`` for N workers), ``"dask"`` for a local
+            cluster, ``"dask:ADDRESS"``, or an object with ``submit``; None = processes where there are many files.
+        format, options: as for `scan`. Refusals are in each tree's ``.report``.
+        access: how bytes may be reached, in the workers too; ``storage_options`` and ``policy`` are short for one.
+        progress: called after each file.
+
+    Returns: ``.results`` and ``.failures`` by URL.
+    """
+    work = ScanOne(options, format, Access.of(access, storage_options, policy))
+    return for_each(work, [os.fspath(url) for url in urls], executor, verb="scan", progress=progress)

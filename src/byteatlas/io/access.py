@@ -1,0 +1,144 @@
+"""How bytes may be reached: one value, made where a caller's request comes in, and carried by what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from byteatlas.errors import BadRequest
+from byteatlas.io.local import local_path
+from byteatlas.io.open import SourcePool, open_source
+from byteatlas.io.policy import Policy
+from byteatlas.io.source import Source
+from byteatlas.io.stamp import Check
+from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
+from byteatlas.io.wrap import Retry
+from byteatlas.types import JSON
+
+Backend: TypeAlias = Literal["fsspec"]
+AbsentParts: TypeAlias = Literal["raise", "missing"]
+RETRY = Retry()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How bytes may be reached. It can be compared, hashed and sent to other processes, and prints no secrets.
+
+    Attributes:
+        storage_options: fsspec's, for all URLs or (keys with ``://``) for the URLs below a prefix.
+        policy: which URLs maps and files may lead to; None = by origin: what came from the network to nothing on this
+            machine.
+        backend: what opens URLs that are no local paths.
+        retry: how often, and how soon, a transient failure is tried again.
+        stamps: what of a source is compared with the record that a map has of it (see `byteatlas.io.stamp`).
+        absent_parts: what part files of a Parquet map mean that are not there: an error, since they may be lost, or
+            (``"missing"``) chunks that were never written, which some writers leave out so.
+        files: open files that the caller handed in, each under its own URL.
+
+    >>> Access({"key": "AKIA...", "s3://public/": {"anon": True}}, policy=Policy(allow=["s3://"])).storage_options
+    StorageOptions(key, s3://public/: (anon))
+    """
+
+    storage_options: Mapping[str, JSON] = NO_OPTIONS
+    policy: Policy | None = None
+    backend: Backend = "fsspec"
+    retry: Retry = RETRY
+    stamps: Check = "free"
+    absent_parts: AbsentParts = "raise"
+    files: tuple[Source, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "storage_options", StorageOptions.of(self.storage_options))
+        if self.backend != "fsspec":
+            raise BadRequest(f"no backend {self.backend!r}; known: fsspec")
+        if self.policy is not None and not isinstance(self.policy, Policy):
+            raise BadRequest(f"{self.policy!r} is no Policy")
+
+    @staticmethod
+    def of(
+        access: Access | None = None,
+        storage_options: Mapping[str, JSON] | None = None,
+        policy: Policy | None = None,
+    ) -> Access:
+        """The value itself, or one made from the short forms.
+
+        Raises `BadRequest` when both are given.
+        """
+        if access is None:
+            return DEFAULT if storage_options is None and policy is None else Access(storage_options or {}, policy)
+        if storage_options is not None or policy is not None:
+            raise BadRequest("access= says it all: give storage_options and policy as Access(storage_options, policy)")
+        if not isinstance(access, Access):
+            raise BadRequest(f"{type(access).__name__} is no Access")
+        return access
+
+    def pool(self) -> SourcePool:
+        """An opener for what maps and files name."""
+        return SourcePool(self.storage_options, self.policy, retry=self.retry, files=self.files)
+
+    def open(self, url: str) -> Source:
+        """The source for a URL that the caller named, to which no policy applies.
+
+        Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
+        """
+        known = next((f for f in self.files if f.url == url), None)
+        return known or open_source(url, self.storage_options, self.retry)
+
+    def options_for(self, url: str) -> dict[str, JSON]:
+        """The storage options for one URL."""
+        return StorageOptions.of(self.storage_options).for_url(url)
+
+    def with_files(self, files: Sequence[Source]) -> Access:
+        """The same, which knows open files as well."""
+        new = [f for f in files if f not in self.files]
+        return replace(self, files=(*self.files, *new)) if new else self
+
+
+DEFAULT = Access()
+
+
+def merged(parts: Sequence[tuple[Access, Callable[[], Iterable[str]]]]) -> Access:
+    """One value for things that were reached in different ways; each comes with a function that gives its URLs.
+
+    Storage options become options for the places (protocol and host or bucket) that they are used for.
+
+    Raises `BadRequest` where that cannot be said in one value: different policies, or one place with two options.
+    """
+    if not parts:
+        return DEFAULT
+    first = parts[0][0]
+    if all(access is first or access == first for access, _ in parts):
+        return first
+    groups: dict[Access, set[str]] = {}
+    for access, urls in parts:
+        groups.setdefault(access, set()).update(map(place, urls()))
+    files = tuple(dict.fromkeys(f for access in groups for f in access.files))
+    plain = {replace(access, storage_options=NO_OPTIONS, files=()) for access in groups}
+    if len(plain) > 1:
+        raise BadRequest(
+            "what is to be combined was opened with different policies or settings: say which with access="
+        )
+    options: dict[str, JSON] = {}
+    for access, places in groups.items():
+        assert isinstance(access.storage_options, StorageOptions)
+        common = access.storage_options.common
+        mine = {p: {**common, **below} for p, below in access.storage_options.by_prefix.items()}
+        mine |= {p: common for p in places if p and p not in mine}
+        for prefix, value in mine.items():
+            if options.setdefault(prefix, value) != value:
+                raise BadRequest(f"{prefix} was opened with two different storage options: say which with access=")
+    return replace(first, storage_options=options, files=files)
+
+
+def place(url: str) -> str:
+    """The protocol and host (or bucket) of a URL, with what stands before it in a chain; empty for local files.
+
+    >>> place("s3://bucket/a/b.nc"), place("simplecache::s3://bucket/a.nc"), place("/data/a.nc")
+    ('s3://bucket/', 'simplecache::s3://bucket/', '')
+    """
+    links, mark, outer = url.rpartition("::")
+    if local_path(outer) is not None:
+        return ""
+    protocol, _, rest = outer.partition("://")
+    return f"{links}{mark}{protocol}://{rest.partition('/')[0]}/"

@@ -1,0 +1,67 @@
+"""What trees that came from elsewhere name on this machine: marked when they come in, refused when they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from byteatlas.errors import BadRequest, Forbidden
+from byteatlas.io.open_file import OPEN_FILE
+from byteatlas.io.policy import FILES, Policy, foreign, origin_of
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
+from byteatlas.manifest.ops.common import Renamed, all_arrays, map_arrays
+
+
+def marked(node: VirtualNode, origin: str) -> VirtualNode:
+    """The tree with ``foreign`` set on each source that a file at ``origin`` has no right to name.
+
+    A scanner makes its sources as it likes; this looks at what came out.
+    """
+    if origin_of(origin) == FILES:
+        return node
+
+    def info(source: SourceInfo) -> SourceInfo:
+        return replace(source, foreign=foreign(origin, source.url))
+
+    def array(path: str, old: VirtualArray) -> VirtualArray:
+        if all(s.foreign == foreign(origin, s.url) for s in old.manifest.sources):
+            return old
+        return replace(old, manifest=Renamed(old.manifest, info))
+
+    return map_arrays(node, array)
+
+
+def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
+    """Whether the references of a tree may be written into a map.
+
+    Raises:
+        Forbidden: one leads to a file of this machine that something from elsewhere named. In a map that lies here it
+            would look like the caller's own.
+        BadRequest: one leads to an open file, which nobody else can find.
+    """
+    fine: dict[int, tuple[SourceInfo, ...]] = {}  # combined arrays share one table, which may be long
+    for path, array in all_arrays(node):
+        table = array.manifest.sources
+        if id(table) in fine:
+            continue
+        doubtful = [s for s in table if s.foreign or s.url.startswith(OPEN_FILE)]
+        if not doubtful:
+            fine[id(table)] = table
+        for source in used(array, doubtful) if doubtful else ():
+            if source.url.startswith(OPEN_FILE):
+                raise BadRequest(f"{path}: its bytes are in an open file, which has no name that a map could give")
+            try:
+                (policy or Policy()).check(source.url, foreign=True)
+            except Forbidden as error:
+                why = f"{path or 'the array'} came from the network and refers to it; a map written here could read it"
+                raise Forbidden(source.url, f"{why} (a policy with allow=[...] permits it)") from error
+
+
+def used(array: VirtualArray, sources: Iterable[SourceInfo]) -> list[SourceInfo]:
+    """Those of the sources that a chunk refers to: a manifest may list the files of a whole map."""
+    manifest = array.manifest.load()
+    numbers = np.unique(manifest.source[manifest.source >= 0]).tolist()
+    there = {manifest.sources[n] for n in numbers}
+    return [s for s in sources if s in there]
