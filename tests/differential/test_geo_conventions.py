@@ -13,7 +13,7 @@ import byteatlas as ba
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.errors import NotFound
-from byteatlas.meta.conventions import Affine
+from byteatlas.meta.affine import Affine
 from byteatlas.store.memory import MemoryStore
 
 STORES = ROOT.parent / "shared" / "corpus" / "zarr" / "stores"

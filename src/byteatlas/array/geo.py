@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.errors import BadRequest, NotFound
-from byteatlas.meta.conventions import Attributes, Georeference, Level, georeference, levels
+from byteatlas.meta.conventions import Attributes, Georeference, PyramidLevel, georeference, levels
 
 MOST_COORDINATES = 1 << 24
 """Elements of a coordinate variable beyond which it is not read for a transform."""
@@ -40,7 +40,7 @@ def georeference_of(root: Node, path: str = "") -> Georeference:
     )
 
 
-def levels_of(group: Group) -> list[tuple[Level, Node]]:
+def levels_of(group: Group) -> list[tuple[PyramidLevel, Node]]:
     """The resolutions of a group with their nodes, finest first as a rule; empty when no convention is in use.
 
     Raises `NotFound` for a level whose node is not there.

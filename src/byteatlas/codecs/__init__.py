@@ -1,6 +1,18 @@
-"""Codecs: bytes <-> arrays. No I/O."""
+"""Codecs: bytes <-> arrays. No I/O.
 
-from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ByteSpec, ByteStep, SerializerStep, ShardLayout
+`core.contract` says what a codec is and shows how one is written.
+"""
+
+from byteatlas.codecs.core.checks import byte_step, decode_only
+from byteatlas.codecs.core.contract import (
+    ArraySpec,
+    ArrayStep,
+    ByteSpec,
+    ByteStep,
+    ChainContext,
+    SerializerStep,
+    ShardLayout,
+)
 from byteatlas.codecs.core.pipeline import Pipeline
 from byteatlas.codecs.core.registry import Registry, default_registry
 from byteatlas.codecs.core.resolve import build_pipeline
@@ -11,11 +23,14 @@ __all__ = [
     "ArrayStep",
     "ByteSpec",
     "ByteStep",
+    "ChainContext",
     "Pipeline",
     "RawLayout",
     "Registry",
     "SerializerStep",
     "ShardLayout",
     "build_pipeline",
+    "byte_step",
+    "decode_only",
     "default_registry",
 ]

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.meta.affine import Affine
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON
 
@@ -41,26 +42,6 @@ class CRS:
 
     kind: Literal["wkt", "projjson", "code", "url", "cf"]
     value: JSON
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """``x = a * column + b * row + c``, ``y = d * column + e * row + f``, of the corner of a pixel (row, column)."""
-
-    a: float
-    b: float
-    c: float
-    d: float
-    e: float
-    f: float
-
-    def of(self, column: float, row: float) -> tuple[float, float]:
-        """Position of a point of the grid.
-
-        >>> Affine(60, 0, 440720, 0, -60, 3751320).of(1, 2)
-        (440780, 3751200)
-        """
-        return self.a * column + self.b * row + self.c, self.d * column + self.e * row + self.f
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +193,7 @@ def _dimensions(meta: ArrayMeta, levels: Sequence[Attributes]) -> tuple[str, str
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PyramidLevel:
     """One resolution of a group.
 
     Attributes:
@@ -228,7 +209,7 @@ class Level:
     resampling: str | None = None
 
 
-def levels(attributes: Attributes) -> tuple[Level, ...]:
+def levels(attributes: Attributes) -> tuple[PyramidLevel, ...]:
     """The resolutions of a group, finest first as a rule; empty when no convention is in use."""
     found = attributes.get("multiscales")
     if isinstance(found, dict):
@@ -253,12 +234,12 @@ def _floats(value: JSON) -> tuple[float, ...] | None:
     return None if found is None else tuple(found)
 
 
-def _level(item: Mapping[str, JSON], whole: Mapping[str, JSON]) -> Level:
+def _level(item: Mapping[str, JSON], whole: Mapping[str, JSON]) -> PyramidLevel:
     transform = item.get("transform")
     known: Mapping[str, JSON] = transform if isinstance(transform, dict) else {}
     method = item.get("resampling_method", whole.get("resampling_method"))
     source = item.get("derived_from")
-    return Level(
+    return PyramidLevel(
         str(item["asset"]),
         source if isinstance(source, str) else None,
         _floats(known.get("scale")),
@@ -267,7 +248,7 @@ def _level(item: Mapping[str, JSON], whole: Mapping[str, JSON]) -> Level:
     )
 
 
-def _ome_level(item: Mapping[str, JSON]) -> Level:
+def _ome_level(item: Mapping[str, JSON]) -> PyramidLevel:
     scale = translation = None
     steps = item.get("coordinateTransformations")
     for step in steps if isinstance(steps, list) else ():
@@ -275,4 +256,4 @@ def _ome_level(item: Mapping[str, JSON]) -> Level:
             scale = _floats(step.get("scale"))
         elif isinstance(step, dict) and step.get("type") == "translation":
             translation = _floats(step.get("translation"))
-    return Level(str(item["path"]), None, scale, translation)
+    return PyramidLevel(str(item["path"]), None, scale, translation)

@@ -20,7 +20,7 @@ import numpy as np
 from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes
 from byteatlas.meta.model import MOST_ENCODINGS, CodecSpec, Encoding, EncodingColumn
-from byteatlas.meta.parts import codec_json, codecs_of, length_of, object_of, shape_of
+from byteatlas.meta.parts import codec_json, codecs_of, length_of, object_of, runs_of, shape_of
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Shape
 
@@ -113,11 +113,9 @@ def _map_json(column: EncodingColumn, counts: Shape) -> JSON:
     for axis in range(len(counts)):
         line = cube[tuple(slice(None) if i == axis else slice(0, 1) for i in range(len(counts)))]
         if (cube == line).all():
-            return {"axis": axis, "runs": _runs(line.reshape(-1))}
-    return {"runs": _runs(column)}
+            return {"axis": axis, "runs": _run_list(line.reshape(-1))}
+    return {"runs": _run_list(column)}
 
 
-def _runs(line: EncodingColumn) -> list[list[int]]:
-    starts = np.concatenate([[0], np.flatnonzero(line[1:] != line[:-1]) + 1]) if len(line) else np.empty(0, np.int64)
-    ends = np.append(starts[1:], len(line))
-    return [[int(line[s]), int(e - s)] for s, e in zip(starts, ends, strict=True)]
+def _run_list(line: EncodingColumn) -> list[JSON]:
+    return [[encoding, chunks] for encoding, chunks in runs_of(line)]

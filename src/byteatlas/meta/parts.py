@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from byteatlas.errors import Unsupported
 from byteatlas.meta.model import ChunkGrid, ChunkKeys, CodecSpec, RectilinearGrid, RegularGrid
@@ -167,20 +171,22 @@ def grid_json(grid: ChunkGrid) -> JSON:
         case RegularGrid(chunk_shape):
             return {"name": "regular", "configuration": {"chunk_shape": list(chunk_shape)}}
         case RectilinearGrid(edges):
-            shapes = [_runs(axis) for axis in edges]
+            shapes = [[[n, count] if count > 1 else n for n, count in runs_of(axis)] for axis in edges]
             return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}}
 
 
-def _runs(axis: Sequence[int]) -> list[JSON]:
-    out: list[JSON] = []
-    at = 0
-    while at < len(axis):
-        end = at
-        while end < len(axis) and axis[end] == axis[at]:
-            end += 1
-        out.append([axis[at], end - at] if end - at > 1 else axis[at])
-        at = end
-    return out
+def runs_of(values: Sequence[int] | NDArray[Any]) -> list[tuple[int, int]]:
+    """Runs of equal neighbours as (value, how many).
+
+    >>> runs_of([3, 3, 5])
+    [(3, 2), (5, 1)]
+    """
+    line = np.asarray(values)
+    if not len(line):
+        return []
+    starts = np.concatenate([[0], np.flatnonzero(line[1:] != line[:-1]) + 1])
+    counts = np.diff(np.append(starts, len(line)))
+    return list(zip(line[starts].tolist(), counts.tolist(), strict=True))
 
 
 # ------------------------------------------------------------------------------------------------------ keys

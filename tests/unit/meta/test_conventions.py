@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas.meta.conventions import CRS, Affine, Level, from_coordinates, georeference, levels
+from byteatlas.meta.affine import Affine
+from byteatlas.meta.conventions import CRS, PyramidLevel, from_coordinates, georeference, levels
 from byteatlas.meta.dtypes import from_v3
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 
@@ -76,13 +77,13 @@ def test_levels() -> None:
         {"asset": "ovr_2x/v", "derived_from": "v", "transform": {"scale": [2.0, 2.0], "translation": [0.0, 0.0]}},
     ]
     assert levels({"multiscales": {"layout": layout, "resampling_method": "nearest"}}) == (
-        Level("v"),
-        Level("ovr_2x/v", "v", (2.0, 2.0), (0.0, 0.0), "nearest"),
+        PyramidLevel("v"),
+        PyramidLevel("ovr_2x/v", "v", (2.0, 2.0), (0.0, 0.0), "nearest"),
     )
     steps = [{"type": "scale", "scale": [1, 2]}, {"type": "translation", "translation": [0, 0.5]}]
     ome = [{"datasets": [{"path": "0", "coordinateTransformations": steps}]}]
     for attributes in ({"multiscales": ome}, {"ome": {"multiscales": ome}}):
-        assert levels(attributes) == (Level("0", None, (1.0, 2.0), (0.0, 0.5)),)
+        assert levels(attributes) == (PyramidLevel("0", None, (1.0, 2.0), (0.0, 0.5)),)
     nothing: list[dict[str, Any]] = [{}, {"multiscales": 3}, {"multiscales": {"layout": [3, {}]}}, {"ome": []}]
     for useless in nothing:
         assert levels(useless) == ()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile
 from byteatlas.manifest.model import VirtualArray, inline_manifest
+from byteatlas.meta.affine import Affine
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
@@ -34,31 +35,6 @@ RPC_FIELDS = (
     ("height_scale", 1), ("line_num_coeff", 20), ("line_den_coeff", 20), ("samp_num_coeff", 20), ("samp_den_coeff", 20),
 )  # fmt: skip
 """RPCCoefficientTag (RPCs in GeoTIFF), in order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """``x = a * column + b * row + c``, ``y = d * column + e * row + f``; columns and rows count from the corner."""
-
-    a: float
-    b: float
-    c: float
-    d: float
-    e: float
-    f: float
-
-    @property
-    def gdal(self) -> tuple[float, ...]:
-        """GDAL's order."""
-        return (self.c, self.a, self.b, self.f, self.d, self.e)
-
-    @property
-    def is_rectilinear(self) -> bool:
-        return self.b == 0 and self.d == 0
-
-    def moved(self, columns: float, rows: float) -> Affine:
-        """The same grid with its origin at another place of it."""
-        return replace(self, c=self.c + columns * self.a + rows * self.b, f=self.f + columns * self.d + rows * self.e)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,24 @@ from byteatlas.meta.model import DataType
 from byteatlas.meta.place import invalid
 
 
+class AsCompressor:
+    """An array -> bytes codec that version 2 has as a compressor of bytes too."""
+
+    __slots__ = ()
+
+    def bind_bytes(self: Serializer, spec: ByteSpec, context: ChainContext) -> ByteStep:
+        return array_as_bytes(self, spec, context)
+
+
+class AsSerializer:
+    """An image codec, which turns bytes into bytes in version 2, and arrays into bytes in version 3."""
+
+    __slots__ = ()
+
+    def bind_serializer(self: ByteCodec, spec: ArraySpec, context: ChainContext) -> SerializerStep:
+        return as_serializer(self, spec, context)
+
+
 def array_as_bytes(codec: Serializer, spec: ByteSpec, context: ChainContext) -> ByteStep:
     """An array -> bytes codec in the place of a version 2 compressor: it gets the array that the bytes are."""
     if spec.dtype is None or spec.shape is None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.core.checks import at_least
 from byteatlas.codecs.core.options import Configuration
-from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Buffer
 
@@ -33,7 +33,7 @@ def unpack(data: Buffer, count: int, width: int) -> NDArray[np.uint64]:
         return packed.view(f">u{width // 8}").astype(np.uint64)
     if width < 32:
         kind = np.uint8 if width < 8 else np.uint16 if width < 16 else np.uint32
-        found = functions("packints")[0](packed.tobytes(), kind, width, runlen=0)
+        found = imagecodecs_function("packints_decode")(packed.tobytes(), kind, width, runlen=0)
         return np.asarray(found)[:count].astype(np.uint64)
     out = np.zeros(count, np.uint64)
     step = 1 << 16  # the bits of a slice stay in the cache; 8 slices fill whole bytes

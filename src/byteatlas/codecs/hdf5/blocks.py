@@ -9,7 +9,7 @@ import math
 import struct
 
 from byteatlas.codecs.core.checks import Decoding, at_least, exactly
-from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.codecs.streams.zfp import decompress, header_array, with_header
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer
@@ -39,7 +39,7 @@ def bitshuffle(data: Buffer, itemsize: int, compressor: str, most: int) -> bytes
     if not packed:
         return bytes(view[at : at + rest])
     with Decoding(NAME):
-        out = functions("bitshuffle")[0](unpacked, itemsize=itemsize, blocksize=block // itemsize)
+        out = imagecodecs_function("bitshuffle_decode")(unpacked, itemsize=itemsize, blocksize=block // itemsize)
     return bytes(out) + bytes(view[at : at + rest]) if rest else bytes(out)
 
 
@@ -51,7 +51,6 @@ def _decompress(view: memoryview, at: int, packed: int, block: int, compressor: 
     places: list[tuple[int, int]] = []
     end = at
     for _ in range(count):
-        at_least(NAME, len(view), end + 4)
         size = int.from_bytes(view[end : end + 4], "big")
         places.append((end + 4, size))
         end += 4 + size
@@ -61,16 +60,16 @@ def _decompress(view: memoryview, at: int, packed: int, block: int, compressor: 
     if compressor == "lz4" and block not in sizes[:-1] and (not sizes or sizes[-1] != last):
         # The HDF5 LZ4 filter frames its blocks alike (but stores a block as it is when that is its size).
         with Decoding(NAME):
-            return bytes(functions("lz4h5")[0](SIZES.pack(packed, block) + view[at:end], out=packed)), end
-    import imagecodecs
-
-    decode, parts = imagecodecs.lz4_decode if compressor == "lz4" else imagecodecs.zstd_decode, []
+            return bytes(
+                imagecodecs_function("lz4h5_decode")(SIZES.pack(packed, block) + view[at:end], out=packed)
+            ), end
+    decode = imagecodecs_function(f"{compressor}_decode")
+    wanted = [block] * (count - 1) + [last] * (count > 0)
     with Decoding(NAME):
-        for number, (place, size) in enumerate(places):
-            wanted = last if number == count - 1 else block
-            parts.append(decode(view[place : place + size], out=wanted))
-            exactly(NAME, len(parts[-1]), wanted)
-    return b"".join(parts), end
+        parts = [decode(view[begin : begin + n], out=most) for (begin, n), most in zip(places, wanted, strict=True)]
+    joined = b"".join(parts)
+    exactly(NAME, len(joined), packed)  # no block gives more than it should
+    return joined, end
 
 
 def zfp(data: Buffer, header: bytes, bits: int, size: int) -> bytes:

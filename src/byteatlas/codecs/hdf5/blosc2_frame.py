@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from byteatlas.codecs.core.checks import Decoding, at_least, exactly
-from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer
 
@@ -80,7 +80,7 @@ def _chunk(view: memoryview, most: int) -> bytes:
     if not 0 <= nbytes <= most or not 16 <= stored <= len(view):
         raise CorruptChunk(f"{NAME}: a chunk of {stored} bytes, {nbytes} decoded, where {most} are expected")
     with Decoding(NAME):
-        return bytes(functions("blosc2")[0](view[:stored], numthreads=1, out=nbytes))
+        return bytes(imagecodecs_function("blosc2_decode")(view[:stored], numthreads=1, out=nbytes))
 
 
 def _b2nd(header: memoryview) -> _B2nd | None:

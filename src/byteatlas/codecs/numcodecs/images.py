@@ -13,16 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from byteatlas.codecs.core.adapters import as_serializer
+from byteatlas.codecs.core.adapters import AsSerializer
 from byteatlas.codecs.core.checks import byte_step
 from byteatlas.codecs.core.contract import (
-    ArraySpec,
     Bytes,
     ByteSpec,
     ByteStep,
     ChainContext,
     Codec,
-    SerializerStep,
     encoded_limit,
 )
 from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN
@@ -73,11 +71,8 @@ class Coder:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture(Coder):
+class Picture(Coder, AsSerializer):
     """One of its codecs for whole images."""
-
-    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
-        return as_serializer(self, spec, context)
 
 
 def make(name: str, configuration: Configuration) -> Codec:

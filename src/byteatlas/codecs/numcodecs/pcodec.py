@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.adapters import array_as_bytes
+from byteatlas.codecs.core.adapters import AsCompressor
 from byteatlas.codecs.core.checks import Decoding
 from byteatlas.codecs.core.contract import (
     ArraySpec,
     Bytes,
-    ByteSpec,
-    ByteStep,
     ChainContext,
     SerializerStep,
     encoded_limit,
@@ -45,7 +43,7 @@ def check_count(head: bytes, count: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Pcodec:
+class Pcodec(AsCompressor):
     level: int
 
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
@@ -74,9 +72,6 @@ class Pcodec:
             return bytes(imagecodecs.pcodec_encode(flat, self.level))
 
         return SerializerStep(None, encoded_limit(count * dtype.itemsize), decode, encode)
-
-    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
-        return array_as_bytes(self, spec, context)
 
 
 def make(configuration: Configuration) -> Pcodec:

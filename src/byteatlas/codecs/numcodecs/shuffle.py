@@ -130,7 +130,7 @@ def _put(body: NDArray[np.uint8], size: int, out: NDArray[np.uint8]) -> None:
     planes, elements = body[:whole].reshape(size, count), out[:whole].reshape(count, size)
     if size in SIMD and whole >= SMALL:
         _put_blocks(planes, size, out)
-    elif size <= ROWS:
+    elif size <= ROWS and whole >= SMALL:
         for i in range(size):
             elements[:, i] = planes[i]
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,18 +17,24 @@ Decode: TypeAlias = Callable[[Any, Any], Any]
 """Encoded bytes, and where to decode to: a writable buffer, or the most bytes that may come out."""
 
 
+@cache
+def imagecodecs_function(name: str) -> Callable[..., Any]:
+    """A function of imagecodecs, which is imported by the first call."""
+    import imagecodecs
+
+    found: Callable[..., Any] = getattr(imagecodecs, name)
+    return found
+
+
 def functions(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """imagecodecs' decoder and encoder of this name; it is imported when one is first called."""
+    decoder, encoder = f"{name}_decode", f"{name}_encode"
 
     def decode(*args: Any, **options: Any) -> Any:
-        import imagecodecs
-
-        return getattr(imagecodecs, f"{name}_decode")(*args, **options)
+        return imagecodecs_function(decoder)(*args, **options)
 
     def encode(*args: Any, **options: Any) -> Any:
-        import imagecodecs
-
-        return getattr(imagecodecs, f"{name}_encode")(*args, **options)
+        return imagecodecs_function(encoder)(*args, **options)
 
     return decode, encode
 
@@ -58,27 +65,33 @@ class Compression:
         def decode(data: Bytes) -> Bytes:
             if self.measure is not None:
                 at_most(self.name, self.measure(data), spec.limit)
-            return self._run(data, spec.limit, spec.limit)
+            try:
+                return self._decode(data, spec.limit)
+            except IMAGECODECS_FAULTS as error:
+                return self._again(data, spec.limit, error)
 
         def into(data: Bytes, out: Writable) -> None:
             target = np.frombuffer(out, np.uint8)
             if self.measure is not None:
                 exactly(self.name, self.measure(data), len(target))
-            found = self._run(data, target, len(target))
-            exactly(self.name, len(found), len(target))
-            if not np.shares_memory(target, np.frombuffer(found, np.uint8)):
-                target[:] = np.frombuffer(found, np.uint8)
+            try:
+                exactly(self.name, len(self._decode(data, target)), len(target))
+            except IMAGECODECS_FAULTS as error:
+                found = self._again(data, len(target), error)
+                exactly(self.name, len(found), len(target))
+                target[:] = found
 
         step = byte_step(self.name, spec, decode, self.encode)
         return replace(step, into=into) if self.in_place and spec.nbytes is not None else step
 
-    def _run(self, data: Bytes, out: Any, wanted: int) -> Any:
+    def _decode(self, data: Bytes, out: Any) -> Any:
         at_least(self.name, len(data), 1)
-        try:
-            return self.decode(as_bytes(data), out)
-        except IMAGECODECS_FAULTS as error:
-            if self.surplus is None:
-                raise CorruptChunk(f"{self.name}: {error}") from error
+        return self.decode(as_bytes(data), out)
+
+    def _again(self, data: Bytes, wanted: int, error: Exception) -> memoryview:
+        """The way for streams of another length; raises `CorruptChunk` when there is none, or when it fails too."""
+        if self.surplus is None:
+            raise CorruptChunk(f"{self.name}: {error}") from error
         with Decoding(self.name):
             return memoryview(self.surplus(as_bytes(data), wanted))[:wanted]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from byteatlas.codecs.core.options import Configuration, flag
-from byteatlas.codecs.streams.compression import Compression, compression, functions
+from byteatlas.codecs.streams.compression import Compression, compression, functions, imagecodecs_function
 
 
 def make_lzw(configuration: Configuration) -> Compression:
@@ -21,7 +21,7 @@ def make_lzw(configuration: Configuration) -> Compression:
 
 def make_packbits(configuration: Configuration) -> Compression:
     # A run of at most 128 bytes takes two: decoding without a size is bounded by 64 times the input.
-    return compression("packbits", lambda data, wanted: functions("packbits")[0](data))
+    return compression("packbits", lambda data, wanted: imagecodecs_function("packbits_decode")(data))
 
 
 def make_lzma(configuration: Configuration) -> Compression:
@@ -30,7 +30,9 @@ def make_lzma(configuration: Configuration) -> Compression:
 
 def make_zstd(configuration: Configuration) -> Compression:
     # Strips written in full have less than twice what is wanted of the last one, but for a strip of one or two rows.
-    return compression("zstd", lambda data, wanted: functions("zstd")[0](data, out=MOST_SURPLUS * wanted + 1024))
+    return compression(
+        "zstd", lambda data, wanted: imagecodecs_function("zstd_decode")(data, out=MOST_SURPLUS * wanted + 1024)
+    )
 
 
 MOST_SURPLUS = 16

@@ -10,7 +10,7 @@ import numpy as np
 from byteatlas.codecs.core.checks import at_least, byte_step
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, integer
-from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
 
@@ -30,7 +30,9 @@ class Fax:
 
         def decode(data: Bytes) -> Bytes:
             at_least(self.name, len(data), 1)
-            found = functions(self.name)[0](bytes(data), height=self.height, width=self.width, **self.extra)
+            found = imagecodecs_function(f"{self.name}_decode")(
+                bytes(data), height=self.height, width=self.width, **self.extra
+            )
             if found.shape != (self.height, self.width) or found.dtype.itemsize != 1:
                 raise CorruptChunk(f"{self.name}: {found.shape} pixels decoded, not {(self.height, self.width)}")
             return np.ascontiguousarray(found).reshape(-1).view(np.uint8)

@@ -15,21 +15,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.adapters import as_serializer
+from byteatlas.codecs.core.adapters import AsSerializer
 from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least
 from byteatlas.codecs.core.contract import (
-    ArraySpec,
     Bytes,
     ByteSpec,
     ByteStep,
     ChainContext,
-    SerializerStep,
     Writable,
     encoded_limit,
 )
 from byteatlas.codecs.core.options import Configuration, base64_bytes, choice, flag, integer
 from byteatlas.codecs.numcodecs.image_encode import image_encoder
-from byteatlas.codecs.streams.compression import as_bytes, functions
+from byteatlas.codecs.streams.compression import as_bytes, functions, imagecodecs_function
 from byteatlas.codecs.tiff.jpeg_header import LOSSLESS, jpeg_frame, jpeg_size
 from byteatlas.codecs.tiff.png_check import png_size
 from byteatlas.errors import CorruptChunk
@@ -58,7 +56,7 @@ def image_shapes(shape: Shape) -> list[Shape]:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageCodec:
+class ImageCodec(AsSerializer):
     """A codec for whole images.
 
     Attributes:
@@ -90,9 +88,6 @@ class ImageCodec:
 
         encode = image_encoder(self.name, self.configuration, spec, decode)
         return ByteStep(None, encoded_limit(spec.limit), decode, encode, into)
-
-    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
-        return as_serializer(self, spec, context)
 
     def _into(self, data: bytes | memoryview, out: NDArray[Any], dtype: np.dtype[Any], shapes: list[Shape]) -> None:
         """Decode into ``out``: in place when the image has the tile's shape, else with its surplus rows cut off."""
@@ -160,7 +155,7 @@ def make_jpeg(configuration: Configuration) -> ImageCodec:
         return data if header is None else b"".join((header, data, b"\xff\xd9"))
 
     def decode(data: bytes | memoryview, out: Any = None) -> Any:
-        return functions("jpeg")[0](
+        return imagecodecs_function("jpeg_decode")(
             bytes(whole(data)), tables=tables, colorspace=stored, outcolorspace=wanted, bitspersample=bits, out=out
         )
 

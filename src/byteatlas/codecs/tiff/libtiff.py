@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, Decoding, at_least, at_most, byte_step
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, choice, integer
-from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.codecs.tiff.jpeg_header import jpeg_size
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
@@ -151,13 +151,13 @@ def _stream(data: memoryview, height: int, width: int) -> NDArray[Any]:
     if jpeg_size(data) != (height, width, 3):
         raise CorruptChunk(f"{NAME}: a JPEG stream of {jpeg_size(data)}, not {(height, width, 3)}")
     with Decoding(NAME):
-        found: NDArray[Any] = functions("jpeg")[0](bytes(data), outcolorspace="RGB")
+        found: NDArray[Any] = imagecodecs_function("jpeg_decode")(bytes(data), outcolorspace="RGB")
     return found
 
 
 def _samples(file: bytes) -> NDArray[Any]:
     with Decoding(NAME):
-        found: NDArray[Any] = np.asarray(functions("tiff")[0](file))
+        found: NDArray[Any] = np.asarray(imagecodecs_function("tiff_decode")(file))
     return found
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.checks import at_least, byte_step
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, integer
-from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.codecs.tiff.libtiff import wrap
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
@@ -69,7 +69,11 @@ def chroma24() -> NDArray[np.int16]:
     words = (0x1FF << 14 | np.arange(CODES)).astype(">u4").view(np.uint8).reshape(-1, 4)[:, 1:]
     tags = {256: (4, [128]), 257: (4, [128]), 258: (3, [32] * 3), 259: (3, [34677]), 262: (3, [32845]), 277: (3, [3]),
             278: (4, [128]), 339: (3, [3] * 3)}  # fmt: skip
-    x, y, z = np.asarray(functions("tiff")[0](wrap(tags, words.tobytes(), "<"))).reshape(-1, 3)[:CELLS].T.astype(float)
+    x, y, z = (
+        np.asarray(imagecodecs_function("tiff_decode")(wrap(tags, words.tobytes(), "<")))
+        .reshape(-1, 3)[:CELLS]
+        .T.astype(float)
+    )
     under = x + 15 * y + 3 * z
     row = np.rint((9 * y / under - LOWEST) / CELL - 0.5).astype(int)
     column = np.arange(CELLS) - np.searchsorted(row, row)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.checks import Decoding, at_least
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable
 from byteatlas.codecs.core.options import Configuration, integer, type_string
-from byteatlas.codecs.streams.compression import functions
+from byteatlas.codecs.streams.compression import functions, imagecodecs_function
 from byteatlas.meta.parts import MOST_AXES
 from byteatlas.meta.place import invalid
 
@@ -30,7 +30,7 @@ def reverse_bits(data: Bytes) -> bytes:
     """Each byte's bits in opposite order."""
     if not len(data):
         return b""
-    found: bytes = functions("bitorder")[0](bytes(data))
+    found: bytes = imagecodecs_function("bitorder_decode")(bytes(data))
     return found
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.checks import Decoding, at_least, decode_only, exactly
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, choice, integer, type_string
-from byteatlas.codecs.streams.compression import as_bytes, functions
+from byteatlas.codecs.streams.compression import as_bytes, imagecodecs_function
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import invalid
 
@@ -65,7 +65,7 @@ def make_packints(configuration: Configuration) -> Sized:
     native = dtype.newbyteorder("=")
 
     def convert(data: bytes | memoryview, nbytes: int) -> NDArray[Any]:
-        found = functions("packints")[0](bytes(data), native, bits, runlen=run)
+        found = imagecodecs_function("packints_decode")(bytes(data), native, bits, runlen=run)
         return np.asarray(found)[: nbytes // dtype.itemsize].astype(dtype, copy=False)
 
     return Sized("packints", encoded, convert, dtype.itemsize)
@@ -76,7 +76,7 @@ def make_float24(configuration: Configuration) -> Sized:
     order = choice(configuration, "byteorder", ("<", ">", "=", "", None), "=") or "="
 
     def convert(data: bytes | memoryview, nbytes: int) -> NDArray[Any]:
-        return np.asarray(functions("float24")[0](bytes(data), byteorder=order))
+        return np.asarray(imagecodecs_function("float24_decode")(bytes(data), byteorder=order))
 
     return Sized("float24", lambda nbytes: nbytes // 4 * 3, convert, 4)
 

@@ -67,10 +67,13 @@ class Blosc:
 
 def _size(data: Bytes, limit: int) -> int:
     """The decoded size that the header claims, checked against the limit and the bytes at hand."""
-    at_least("blosc", len(data), HEADER.size)
+    size = len(data)
+    if size < HEADER.size:
+        at_least("blosc", size, HEADER.size)
     _, _, _, _, nbytes, _, cbytes = HEADER.unpack_from(data)
-    at_most("blosc", nbytes, limit)
-    at_least("blosc", len(data), cbytes)
+    if nbytes > limit or cbytes > size:
+        at_most("blosc", nbytes, limit)
+        at_least("blosc", size, cbytes)
     return int(nbytes)
 
 

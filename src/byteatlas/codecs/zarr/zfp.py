@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.adapters import array_as_bytes
-from byteatlas.codecs.core.contract import ArraySpec, Bytes, ByteSpec, ByteStep, ChainContext, SerializerStep
+from byteatlas.codecs.core.adapters import AsCompressor
+from byteatlas.codecs.core.contract import ArraySpec, Bytes, ChainContext, SerializerStep
 from byteatlas.codecs.core.options import Configuration, integer, number
 from byteatlas.codecs.streams.zfp import (
     MAGIC,
@@ -117,7 +117,7 @@ def make(configuration: Configuration) -> Zfp:
 
 
 @dataclass(frozen=True, slots=True)
-class Zfpy:
+class Zfpy(AsCompressor):
     """``numcodecs.zfpy``: the stream's own header says the mode; type and shape must be the array's."""
 
     mode: Mode | None
@@ -141,9 +141,6 @@ class Zfpy:
             return compress(np.asarray(array, kind).reshape(shape), self.mode, header=True)
 
         return SerializerStep(None, 2 * most_bytes(kind, shape), decode, encode)
-
-    def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
-        return array_as_bytes(self, spec, context)
 
 
 def make_zfpy(configuration: Configuration) -> Zfpy:
