@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from byteatlas.errors import FetchFailed
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.window import SourceWindow
 from byteatlas.io.wrap import Coalescing
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.tree import Written, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key
-from byteatlas.store.zip import Part
+from byteatlas.store.base import check_size
 from byteatlas.types import Buffer, ByteRange
 
 LISTED = 1 << 16
@@ -72,8 +72,8 @@ class ReferenceStore:
 
     def get(self, key: str, most: int | None = None) -> Buffer | None:
         data = self.get_many([Ask(key)])[0]
-        if data is not None and most is not None and len(data) > most:
-            raise FetchFailed(f"{self._url}{key}", f"{len(data)} bytes are more than a value here can have ({most})")
+        if data is not None:
+            check_size(f"{self._url}{key}", len(data), most)
         return data
 
     def get_many(self, asks: Sequence[Ask]) -> list[Buffer | None]:
@@ -104,7 +104,7 @@ class ReferenceStore:
                 return None
             case _Place(info, offset, length):
                 inner = opened(self._opener, info)
-                return inner if length is None else Part(inner, offset, length, f"{info.url} [{key}]")
+                return inner if length is None else SourceWindow(inner, offset, length, f"{info.url} [{key}]")
             case data:
                 return MemorySource(data, f"{self._url}{key}")
 

@@ -16,17 +16,13 @@ from byteatlas.io.source import Source
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
 from byteatlas.meta.keys import chunk_key, chunk_keys
 from byteatlas.meta.model import ArrayMeta, EncodingColumn
-from byteatlas.store.base import Store
-from byteatlas.store.directory import DirectoryStore
+from byteatlas.store.base import GetsInto, GetsMany, Store
 from byteatlas.store.nodes import StoredArray
 from byteatlas.store.remote import RemoteStore
-from byteatlas.store.zip import ZipStore
 from byteatlas.types import Buffer, Shape
 
 SLACK = 16 << 20
 """Bytes that any chunk may have beyond a multiple of what it decodes to."""
-ZIP_MEMBERS = 64
-"""Members of a remote ZIP file asked for together."""
 PAGE = 4096
 """Bytes asked for first of a small file whose size is not known."""
 
@@ -69,21 +65,18 @@ class KeySources:
         return None if found is None else found.size()
 
     def at_once(self) -> int:
-        return ZIP_MEMBERS if isinstance(self.store, ZipStore) else 1
+        return self.store.at_once if isinstance(self.store, GetsMany) else 1
 
     def get_many(self, numbers: SourceNumbers) -> list[Buffer | None]:
         base = f"{self.path}/" if self.path else ""
         keys = [base + key for key in chunk_keys(self.meta.keys, self.counts, numbers)]
-        match self.store:
-            case DirectoryStore():
-                guess = PAGE if self.most is None else min((self.most - SLACK) // 16 + 256, 64 << 10)
-                return self.store.get_many(keys, self.most, guess)
-            case ZipStore():
-                return self.store.get_many(keys, self.most)
+        if isinstance(self.store, GetsMany):
+            usual = PAGE if self.most is None else min((self.most - SLACK) // 16 + 256, 64 << 10)
+            return self.store.get_many(keys, self.most, usual)
         return [self.store.get(key, self.most) for key in keys]
 
     def get_into(self, number: int, memory: Memory) -> Buffer | None:
-        if isinstance(self.store, DirectoryStore):
+        if isinstance(self.store, GetsInto):
             return self.store.get_into(self.key(number), memory, self.most)
         return self.store.get(self.key(number), self.most)
 
