@@ -107,10 +107,9 @@ class ZipStore:
         """Many members, in order; those that lie together cost one request."""
         found: list[Buffer | None] = [None] * len(keys)
         wanted = [(i, info) for i, key in enumerate(keys) if (info := self._members.get(key)) is not None]
+        limit = MOST_MEMBER if most is None else min(MOST_MEMBER, most)
         for i, info in wanted:
-            check_size(
-                f"{self._url}/{keys[i]}", info.file_size, MOST_MEMBER if most is None else min(MOST_MEMBER, most)
-            )
+            check_size(f"{self._url}/{keys[i]}", info.file_size, limit)
         source = Coalescing(self._source)
         ranges = [self._range(info, f"{self._url}/{keys[i]}") for i, info in wanted]
         for (i, info), data in zip(wanted, source.read(ranges) if ranges else [], strict=True):
