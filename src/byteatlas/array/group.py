@@ -15,7 +15,7 @@ from byteatlas.store.nodes import NodeKind
 Node: TypeAlias = "Array | Group"
 
 
-class Hierarchy(Protocol):
+class MemberSource(Protocol):
     """Where a group's members come from: a virtual tree, or a store."""
 
     def members(self, path: str) -> Mapping[str, NodeKind]:
@@ -39,7 +39,7 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
 
     __slots__ = ("_hierarchy",)
 
-    def __init__(self, meta: GroupMeta, hierarchy: Hierarchy, path: str = "") -> None:
+    def __init__(self, meta: GroupMeta, hierarchy: MemberSource, path: str = "") -> None:
         super().__init__(meta, path)
         self._hierarchy = hierarchy
 

@@ -26,7 +26,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Stepped:
     """``count`` positions from ``start`` on, ``step`` (> 0) apart; ``flip``: the result runs backwards."""
 
     start: int
@@ -42,7 +42,7 @@ class Take:
     at: Ints
 
 
-AxisSelection: TypeAlias = Pick | Run | Take
+AxisSelection: TypeAlias = Pick | Stepped | Take
 
 
 def split_fields(selection: Any) -> tuple[Any, tuple[str, ...]]:
@@ -63,7 +63,7 @@ def basic(selection: Any, shape: Shape) -> tuple[AxisSelection, ...]:
     """Integers, slices and one ellipsis.
 
     >>> basic((..., -1), (4, 3))
-    (Run(start=0, step=1, count=4, flip=False), Pick(at=2))
+    (Stepped(start=0, step=1, count=4, flip=False), Pick(at=2))
     """
     return tuple(
         _basic_axis(item, n, axis) for axis, (item, n) in enumerate(zip(_expand(selection, shape), shape, strict=True))
@@ -121,17 +121,17 @@ def blocks(selection: Any, starts: Sequence[Ints], shape: Shape) -> tuple[AxisSe
         else:
             lo = _integer(item, n, axis)
             hi = lo + 1
-        out.append(Run(int(bounds[lo]), 1, int(bounds[hi] - bounds[lo])))
+        out.append(Stepped(int(bounds[lo]), 1, int(bounds[hi] - bounds[lo])))
     return tuple(out)
 
 
 def result_shape(selection: Sequence[AxisSelection]) -> Shape:
     """The shape of what an orthogonal selection gives.
 
-    >>> result_shape((Pick(3), Run(0, 2, 5)))
+    >>> result_shape((Pick(3), Stepped(0, 2, 5)))
     (5,)
     """
-    return tuple(s.count if isinstance(s, Run) else len(s.at) for s in selection if not isinstance(s, Pick))
+    return tuple(s.count if isinstance(s, Stepped) else len(s.at) for s in selection if not isinstance(s, Pick))
 
 
 def _expand(selection: Any, shape: Shape) -> tuple[Any, ...]:
@@ -174,15 +174,15 @@ def _orthogonal_axis(item: Any, n: int, axis: int) -> AxisSelection:
     return Take(_wrapped(_integers(array, axis), n, axis))
 
 
-def _run(item: slice, n: int) -> Run:
+def _run(item: slice, n: int) -> Stepped:
     try:
         start, stop, step = item.indices(n)
     except (TypeError, ValueError) as error:
         raise BadSelection(f"{item}: {error}") from error
     count = len(range(start, stop, step))
     if step < 0:
-        return Run(start + (count - 1) * step if count else 0, -step, count, flip=True)
-    return Run(start, step, count)
+        return Stepped(start + (count - 1) * step if count else 0, -step, count, flip=True)
+    return Stepped(start, step, count)
 
 
 def _integer(item: Any, n: int, axis: int) -> int:

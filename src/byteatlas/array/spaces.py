@@ -9,7 +9,7 @@ from typing import NewType
 
 from byteatlas.types import ChunkNumbers, Ints
 
-Rows = NewType("Rows", Ints)
+PlanRows = NewType("PlanRows", Ints)
 """Chunks of one plan by their place in it: row k of a `Located` is chunk k of the plan."""
 AxisParts = NewType("AxisParts", Ints)
 """Parts of the selection along one axis, by their place in an `AxisPlan`."""
@@ -18,4 +18,4 @@ Items = NewType("Items", Ints)
 SourceNumbers = NewType("SourceNumbers", Ints)
 """Places in a table of sources; negative ones say that there is no source (`MISSING`, `INLINE`)."""
 
-__all__ = ["AxisParts", "ChunkNumbers", "Ints", "Items", "Rows", "SourceNumbers"]
+__all__ = ["AxisParts", "ChunkNumbers", "Ints", "Items", "PlanRows", "SourceNumbers"]

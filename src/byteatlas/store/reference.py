@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from byteatlas.errors import FetchFailed
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.window import SourceWindow
 from byteatlas.io.wrap import Coalescing
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key
-from byteatlas.store.zip import Part
+from byteatlas.store.base import check_size
 from byteatlas.types import Buffer, ByteRange
 
 LISTED = 1 << 16
@@ -28,7 +28,7 @@ LISTED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class KeyRange:
     """Bytes ``[start, stop)`` of a key's value; ``stop`` None: to its end. A negative start counts from the end."""
 
     key: str
@@ -37,7 +37,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ChunkPlace:
     """Where a chunk lies; ``length`` None: the whole file."""
 
     source: SourceInfo
@@ -71,12 +71,12 @@ class ReferenceStore:
         return False
 
     def get(self, key: str, most: int | None = None) -> Buffer | None:
-        data = self.get_many([Ask(key)])[0]
-        if data is not None and most is not None and len(data) > most:
-            raise FetchFailed(f"{self._url}{key}", f"{len(data)} bytes are more than a value here can have ({most})")
+        data = self.get_many([KeyRange(key)])[0]
+        if data is not None:
+            check_size(f"{self._url}{key}", len(data), most)
         return data
 
-    def get_many(self, asks: Sequence[Ask]) -> list[Buffer | None]:
+    def get_many(self, asks: Sequence[KeyRange]) -> list[Buffer | None]:
         """Many values, or parts of them, in order; requests to one file are merged."""
         out: list[Buffer | None] = [None] * len(asks)
         by_source: dict[SourceInfo, list[tuple[int, ByteRange]]] = {}
@@ -85,7 +85,7 @@ class ReferenceStore:
             match found:
                 case None:
                     continue
-                case _Place(info, offset, length):
+                case _ChunkPlace(info, offset, length):
                     size = opened(self._opener, info).size() if length is None else length
                     start, stop = _bounds(ask, size)
                     by_source.setdefault(info, []).append((i, ByteRange(offset + start, stop - start)))
@@ -102,9 +102,9 @@ class ReferenceStore:
         match self._find(key):
             case None:
                 return None
-            case _Place(info, offset, length):
+            case _ChunkPlace(info, offset, length):
                 inner = opened(self._opener, info)
-                return inner if length is None else Part(inner, offset, length, f"{info.url} [{key}]")
+                return inner if length is None else SourceWindow(inner, offset, length, f"{info.url} [{key}]")
             case data:
                 return MemorySource(data, f"{self._url}{key}")
 
@@ -151,7 +151,7 @@ class ReferenceStore:
             head, _, name = head.rpartition("/")
             rest = f"{name}/{rest}" if rest else name
 
-    def _find(self, key: str) -> _Place | Buffer | None:
+    def _find(self, key: str) -> _ChunkPlace | Buffer | None:
         document = self._documents.get(key)
         if document is not None:
             return document
@@ -170,10 +170,10 @@ class ReferenceStore:
         if where == INLINE:
             return array.manifest.inline(chunk)
         whole = bool(row.length[0] == WHOLE)
-        return _Place(array.manifest.sources[where], int(row.offset[0]), None if whole else int(row.length[0]))
+        return _ChunkPlace(array.manifest.sources[where], int(row.offset[0]), None if whole else int(row.length[0]))
 
 
-def _bounds(ask: Ask, size: int) -> tuple[int, int]:
+def _bounds(ask: KeyRange, size: int) -> tuple[int, int]:
     """The part of a value that is asked for, cut to the value."""
     start = max(size + ask.start, 0) if ask.start < 0 else min(ask.start, size)
     stop = size if ask.stop is None else min(ask.stop, size)

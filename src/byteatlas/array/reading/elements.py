@@ -1,6 +1,7 @@
 """A strategy: of chunks whose bytes are the array's bytes, fetch only the points' bytes.
 
 Points that lie close together share a request. A chunk with many points is better fetched as a whole.
+Benchmark: ``selections``, "5000 points" of uncompressed chunks.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from byteatlas.array.reading.planning.points import PointPlan
 from byteatlas.array.reading.planning.strides import strides_of
 from byteatlas.array.reading.raw_parts import PARTIAL_KEY
 from byteatlas.array.reading.scattering.points import ElementScatter, PointScatter
-from byteatlas.array.spaces import Ints, Items, Rows
+from byteatlas.array.spaces import Ints, Items, PlanRows
 from byteatlas.codecs import Pipeline, RawLayout
 
 MOST_POINTS = 1 << 20
@@ -40,7 +41,7 @@ class RawElements:
     pipeline: Pipeline
     raw: RawLayout
 
-    def read(self, rows: Rows, scatter: PointScatter, options: ReadOptions) -> Rows:
+    def read(self, rows: PlanRows, scatter: PointScatter, options: ReadOptions) -> PlanRows:
         """Read the points in those chunks where that is worth it; returns the rows that are still to be read.
 
         ``scatter`` is told of chunks that turn out to be absent.
@@ -50,16 +51,16 @@ class RawElements:
             return rows
         size = sizes(self.located, rows, options)
         scatter.absent(Items(rows[size < 0]))
-        chosen = Rows(rows[size == nbytes])
+        chosen = PlanRows(rows[size == nbytes])
         left = [rows[(size >= 0) & (size != nbytes)]]
         # Some chunks at a time: the columns of points stay small.
         ends = np.cumsum(np.diff(self.plan.edges)[chosen])
         for some in np.split(chosen, np.flatnonzero(np.diff(ends // MOST_POINTS)) + 1):
             if len(some):
-                left.append(self._fetch(Rows(some), options))
-        return Rows(np.sort(np.concatenate(left)))
+                left.append(self._fetch(PlanRows(some), options))
+        return PlanRows(np.sort(np.concatenate(left)))
 
-    def _fetch(self, rows: Rows, options: ReadOptions) -> Rows:
+    def _fetch(self, rows: PlanRows, options: ReadOptions) -> PlanRows:
         """Fetch the points in some chunks; returns those chunks that are better read as a whole."""
         count = np.diff(self.plan.edges)[rows]
         ends = np.cumsum(count)
@@ -69,14 +70,14 @@ class RawElements:
         if dense.any():
             keep = ~np.repeat(dense, count)
             points, offset = points[keep], offset[keep]
-        owners = Rows(np.repeat(rows[~dense], count[~dense]))
+        owners = PlanRows(np.repeat(rows[~dense], count[~dense]))
         if len(owners):
             dtype = self.raw.dtype
             wanted = self.located.parts(
                 owners, self.located.offset[owners] + offset, np.full(len(owners), dtype.itemsize, np.int64)
             )
             fetch(wanted, ElementScatter(dtype, self.target, self.plan.place[points]), options)
-        return Rows(rows[dense])
+        return PlanRows(rows[dense])
 
     def _offsets(self, points: Ints) -> Ints:
         """Where each point lies in its chunk, in bytes."""

@@ -17,7 +17,7 @@ from byteatlas.array.reading.planning.orthogonal import ReadPlan
 from byteatlas.array.reading.planning.raw import RequestCosts, plan_raw
 from byteatlas.array.reading.scattering.chunks import ChunkScatter
 from byteatlas.array.reading.scattering.raw import RawPart, RawScatter, chunk_view
-from byteatlas.array.spaces import Items, Rows
+from byteatlas.array.spaces import Items, PlanRows
 from byteatlas.codecs import Pipeline, RawLayout
 
 MOST_PARTS = 1 << 15
@@ -36,7 +36,7 @@ class RawParts:
     pipeline: Pipeline
     raw: RawLayout
 
-    def read(self, rows: Rows, scatter: ChunkScatter, options: ReadOptions) -> Rows:
+    def read(self, rows: PlanRows, scatter: ChunkScatter, options: ReadOptions) -> PlanRows:
         """Read those chunks of which a part is enough; returns the rows that are still to be read.
 
         ``scatter`` is told of chunks that turn out to be absent.
@@ -63,22 +63,22 @@ class RawParts:
                     pending, owners = [], []
         if pending:
             self._fetch(pending, owners, options)
-        return Rows(rows[left[rows]])
+        return PlanRows(rows[left[rows]])
 
-    def _choose(self, rows: Rows, whole: NDArray[np.bool_], options: ReadOptions) -> tuple[Rows, Rows]:
+    def _choose(self, rows: PlanRows, whole: NDArray[np.bool_], options: ReadOptions) -> tuple[PlanRows, PlanRows]:
         """The chunks to read in part, and those that are absent. One of another length than it should have is neither.
 
         Large ones are read in parts even when all of them is selected: each part is put into the result while it is
         in the caches.
         """
-        nbytes, none = self.pipeline.nbytes or 0, Rows(rows[:0])
-        wanted = rows if nbytes > options.local_block else Rows(rows[~whole[rows]])
+        nbytes, none = self.pipeline.nbytes or 0, PlanRows(rows[:0])
+        wanted = rows if nbytes > options.local_block else PlanRows(rows[~whole[rows]])
         size = self.located.length[wanted]
         if bool((size < 0).any()):
             if nbytes < PARTIAL_KEY:
                 return none, none
             size = sizes(self.located, wanted, options)
-        return Rows(wanted[size == nbytes]), Rows(wanted[size < 0])
+        return PlanRows(wanted[size == nbytes]), PlanRows(wanted[size < 0])
 
     def _parts(self, row: int, costs: RequestCosts) -> Iterator[RawPart] | None:
         """The requests for what the plan selects of a chunk; None to read all of it."""
@@ -91,7 +91,7 @@ class RawParts:
         return (RawPart.of(request, view) for request in requests)
 
     def _fetch(self, parts: list[RawPart], rows: list[int], options: ReadOptions) -> None:
-        owners = Rows(np.array(rows, np.int64))
+        owners = PlanRows(np.array(rows, np.int64))
         offset = self.located.offset[owners] + np.array([p.request.offset for p in parts], np.int64)
         length = np.array([p.request.length for p in parts], np.int64)
         fetch(self.located.parts(owners, offset, length), RawScatter(parts, self.raw.dtype), options)

@@ -16,7 +16,7 @@ from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.decoding.decoder import Decoder
 from byteatlas.array.reading.fetching.fetch import fetch_chunks
 from byteatlas.array.reading.fetching.fetched import Separate
-from byteatlas.array.reading.fetching.pool import Scratch
+from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.fetching.receivers import ChunkReceiver
 from byteatlas.array.reading.locating.places import ChunkPlaces
 from byteatlas.array.reading.opening import ArrayChunks
@@ -26,11 +26,11 @@ from byteatlas.array.reading.scattering.assign import put
 from byteatlas.array.reading.scattering.chunks import ChunkScatter
 from byteatlas.array.reading.scattering.points import PointScatter
 from byteatlas.array.reading.strategies import choose, choose_for_points
-from byteatlas.array.spaces import Items, Rows
+from byteatlas.array.spaces import Items, PlanRows
 from byteatlas.errors import ByteatlasError
 
 MANY_MISSING = 32
-"""From this many missing chunks on, the whole result is filled at once."""
+"""From this many missing chunks on, the whole result is filled at once. Benchmark: ``selections``, "sparse"."""
 MOST_CHUNKS = 1 << 20
 """Chunks planned at once; larger selections are read in batches, so that the columns stay small."""
 
@@ -56,7 +56,7 @@ def _read_batch(
     missing, stored = found.missing(), found.stored()
     if len(missing) >= MANY_MISSING or len(missing) == plan.total:
         put(target, plan.bounds(), array.fill)
-        missing = Rows(missing[:0])
+        missing = PlanRows(missing[:0])
     strategies = choose(plan, target, found, array)
     decoder = Decoder(array.pipelines, places)
     scatter = ChunkScatter(plan, target, decoder, array.fill, strategies.tiles, strategies.direct)
@@ -95,7 +95,7 @@ def _inline(places: ChunkPlaces, receiver: ChunkReceiver, options: ReadOptions) 
     rows = places.located.inline()
     if not len(rows):
         return
-    scratch = Scratch(options.result_limit())
+    scratch = ReadScratch(options.result_limit())
     for row in rows.tolist():
         data = memoryview(places.locator.inline(int(places.chunks[row])))
         receiver.accept(Items(np.array([row])), Separate([data]), scratch)

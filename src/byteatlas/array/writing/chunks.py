@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.reading.decoding.pipelines import Pipelines
-from byteatlas.array.reading.fetching.pool import Scratch, run_tasks
+from byteatlas.array.reading.fetching.pool import ReadScratch, run_tasks
 from byteatlas.array.reading.locating.stored import StoreLocator
 from byteatlas.array.reading.opening import fill_of
 from byteatlas.array.reading.planning.orthogonal import ReadPlan
@@ -48,7 +48,7 @@ class ChunkWriter:
         """Write a selection. ``values``: as `ReadPlan.laid_out` gives them."""
         chunks, whole = plan.chunks(), plan.whole()
 
-        def task(row: int, scratch: Scratch) -> None:
+        def task(row: int, scratch: ReadScratch) -> None:
             self._write(plan, row, int(chunks[row]), bool(whole[row]), values)
 
         run_tasks(len(chunks), task, threads)

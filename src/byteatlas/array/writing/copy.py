@@ -29,7 +29,7 @@ from byteatlas.types import JSON, Shape
 JOURNAL = ".byteatlas-copy.json"
 """The key that records how far a copy has come; removed when it is complete."""
 
-Tell = Callable[[str, int, int], None]
+TellCopied = Callable[[str, int, int], None]
 """Called with an array's path, the bytes (of decoded values) copied of it so far, and its total."""
 
 
@@ -69,7 +69,7 @@ class CopyReport:
 
 
 def copy(
-    node: Node, store: WritableStore, options: CopyOptions = DEFAULT_COPYING, progress: Tell | None = None
+    node: Node, store: WritableStore, options: CopyOptions = DEFAULT_COPYING, progress: TellCopied | None = None
 ) -> CopyReport:
     """Copy an array or a group and all below it into a store, which need not be able to list its keys.
 
@@ -205,7 +205,7 @@ def _copy_array(
     store: WritableStore,
     options: CopyOptions,
     journal: _Journal,
-    progress: Tell | None,
+    progress: TellCopied | None,
 ) -> None:
     begun = journal.done.get(path)
     if begun is None:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.reading.decoding.pipelines import ChunkPipelines
-from byteatlas.array.reading.fetching.pool import Scratch
+from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.locating.places import ChunkPlaces
-from byteatlas.array.spaces import Rows
+from byteatlas.array.spaces import PlanRows
 from byteatlas.codecs import Pipeline, RawLayout
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer, Shape
@@ -30,7 +30,7 @@ class Decoder:
         column = self.places.located.encoding
         return self.pipelines.at(0 if column is None else int(column[row]), int(self.places.chunks[row]))
 
-    def decode(self, pipeline: Pipeline, row: int, data: Buffer, scratch: Scratch) -> NDArray[Any]:
+    def decode(self, pipeline: Pipeline, row: int, data: Buffer, scratch: ReadScratch) -> NDArray[Any]:
         """A chunk's array; its memory is used again for the next one. Raises `CorruptChunk`."""
         # Raw chunks decode to a view of their bytes, and objects to an array of their own.
         out = None
@@ -45,7 +45,7 @@ class Decoder:
         except CorruptChunk as error:
             raise self.places.corrupt(error, row) from error
 
-    def decode_each(self, rows: Rows, values: Sequence[Buffer], out: Iterable[NDArray[Any]]) -> None:
+    def decode_each(self, rows: PlanRows, values: Sequence[Buffer], out: Iterable[NDArray[Any]]) -> None:
         """Chunks of the one pipeline that all chunks have, each into its array."""
         first = self.pipelines.first
         assert first is not None

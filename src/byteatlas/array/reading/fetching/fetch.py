@@ -22,8 +22,8 @@ def fetch(ranges: Ranges, receiver: Receiver, options: ReadOptions, nbytes: int 
     if not len(ranges):
         return
     _check(ranges)
-    for near, some in _by_place(ranges):
-        if near:
+    for is_local, some in _by_place(ranges):
+        if is_local:
             local.read_ranges(some, receiver, options, nbytes)
         else:
             remote.request_ranges(some, receiver, options, nbytes)
@@ -40,8 +40,8 @@ def fetch_chunks(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, 
     if not whole.all():
         fetch(ranges.only(~whole), receiver, options, nbytes)
         ranges = ranges.only(whole)
-    for near, some in _by_place(ranges):
-        if near:
+    for is_local, some in _by_place(ranges):
+        if is_local:
             local.read_whole(some, receiver, options, nbytes)
         else:
             remote.request_whole(some, receiver, options, nbytes)
@@ -50,11 +50,11 @@ def fetch_chunks(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, 
 def _by_place(ranges: Ranges) -> Iterator[tuple[bool, Ranges]]:
     """Those in local sources, then those in remote ones."""
     numbers = _distinct(ranges.source)
-    near = ranges.sources.local(SourceNumbers(numbers))
-    if near.all() or not near.any():
-        yield bool(near[0]), ranges
+    local_sources = ranges.sources.local(SourceNumbers(numbers))
+    if local_sources.all() or not local_sources.any():
+        yield bool(local_sources[0]), ranges
         return
-    local_ones = np.isin(ranges.source, numbers[near])
+    local_ones = np.isin(ranges.source, numbers[local_sources])
     yield True, ranges.only(local_ones)
     yield False, ranges.only(~local_ones)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.fetching.deliver import deliver
 from byteatlas.array.reading.fetching.fetched import Separate
-from byteatlas.array.reading.fetching.pool import Scratch, run_tasks
+from byteatlas.array.reading.fetching.pool import ReadScratch, run_tasks
 from byteatlas.array.reading.fetching.receivers import ChunkReceiver, LendsMemory, Ranges, Receiver, lends_memory
 from byteatlas.array.reading.fetching.requests import parts_of, read_request, requests_for
 from byteatlas.array.reading.fetching.sources import get_into
@@ -52,7 +52,7 @@ class _ReadBlock:
     receiver: Receiver
     lender: LendsMemory | None
 
-    def __call__(self, number: int, scratch: Scratch) -> None:
+    def __call__(self, number: int, scratch: ReadScratch) -> None:
         covered, where = self.requests.covers(number), self.requests.range(number)
         source = self.ranges.sources.open(int(self.requests.source[number]))
         items = Items(self.ranges.item[covered])
@@ -80,7 +80,7 @@ def read_whole(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, nb
     total = -(-len(ranges) // at_once)
     lender = receiver if lends_memory(receiver) else None
 
-    def task(number: int, scratch: Scratch) -> None:
+    def task(number: int, scratch: ReadScratch) -> None:
         some = slice(number * at_once, (number + 1) * at_once)
         if small:
             deliver(ranges, some, receiver, scratch)
@@ -88,13 +88,13 @@ def read_whole(ranges: Ranges, receiver: ChunkReceiver, options: ReadOptions, nb
             _read_files(ranges, range(len(ranges))[some], receiver, lender, scratch)
 
     # Opening, reading and closing tiny files gives up the interpreter's lock three times each: threads only get in
-    # each other's way.
+    # each other's way. Benchmark: ``reading``, "read 100000 chunks of 256 bytes", native store.
     alone = 0 < nbytes <= TINY_FILE or len(ranges) * SMALL_FILE <= FEW_BYTES
     run_tasks(total, task, 1 if alone else options.decoders(nbytes), options.result_limit())
 
 
 def _read_files(
-    ranges: Ranges, numbers: range, receiver: ChunkReceiver, lender: LendsMemory | None, scratch: Scratch
+    ranges: Ranges, numbers: range, receiver: ChunkReceiver, lender: LendsMemory | None, scratch: ReadScratch
 ) -> None:
     """Read files one by one, into the receiver's memory where it has some."""
     for number in numbers:

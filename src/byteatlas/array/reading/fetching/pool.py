@@ -19,7 +19,7 @@ from byteatlas.errors import Unsupported
 from byteatlas.types import Shape
 
 
-class Scratch:
+class ReadScratch:
     """Buffers that one thread uses again and again during one read."""
 
     __slots__ = ("_array", "_block", "_limit")
@@ -45,7 +45,7 @@ class Scratch:
         return self._array[:need].view(dtype).reshape(shape)
 
 
-Work = Callable[[int, Scratch], None]
+NumberedTask = Callable[[int, ReadScratch], None]
 
 
 @lru_cache(maxsize=8)
@@ -54,7 +54,7 @@ def _executor(pid: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix=f"byteatlas-{pid}")
 
 
-def run_tasks(total: int, work: Work, threads: int, limit: int = 1 << 40) -> None:
+def run_tasks(total: int, work: NumberedTask, threads: int, limit: int = 1 << 40) -> None:
     """Call ``work(number, scratch)`` for all numbers below ``total``, on up to ``threads`` threads.
 
     The numbers are handed out in order. The first error (by number, of those that occurred) is raised once no thread
@@ -62,7 +62,7 @@ def run_tasks(total: int, work: Work, threads: int, limit: int = 1 << 40) -> Non
     """
     threads = min(threads, total)
     if threads <= 1:
-        scratch = Scratch(limit)
+        scratch = ReadScratch(limit)
         for number in range(total):
             work(number, scratch)
         return
@@ -70,7 +70,7 @@ def run_tasks(total: int, work: Work, threads: int, limit: int = 1 << 40) -> Non
     failed: list[tuple[int, BaseException]] = []
 
     def loop() -> None:
-        scratch = Scratch(limit)
+        scratch = ReadScratch(limit)
         for number in numbers:
             if number >= total or failed:
                 return
@@ -101,14 +101,14 @@ class Decoders:
     __slots__ = ("_count", "_idle", "_limit")
 
     def __init__(self, count: int, limit: int) -> None:
-        self._count, self._idle, self._limit = count, list[Scratch](), limit
+        self._count, self._idle, self._limit = count, list[ReadScratch](), limit
 
-    def run(self, work: Callable[[Scratch], None]) -> None:
+    def run(self, work: Callable[[ReadScratch], None]) -> None:
         """Have this done, and wait for it. Raises what it raises."""
         _decoding(os.getpid(), self._count).submit(self._one, work).result()
 
-    def _one(self, work: Callable[[Scratch], None]) -> None:
-        scratch = self._idle.pop() if self._idle else Scratch(self._limit)
+    def _one(self, work: Callable[[ReadScratch], None]) -> None:
+        scratch = self._idle.pop() if self._idle else ReadScratch(self._limit)
         try:
             work(scratch)
         finally:

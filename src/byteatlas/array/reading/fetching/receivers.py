@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.reading.fetching.fetched import Fetched
-from byteatlas.array.reading.fetching.pool import Scratch
+from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.fetching.sources import WHOLE, Sources
 from byteatlas.array.spaces import Ints, Items, SourceNumbers
 from byteatlas.types import ByteRange
@@ -51,7 +51,7 @@ class Ranges:
 class Receiver(Protocol):
     """Takes fetched bytes. Called from several threads; each item is delivered exactly once."""
 
-    def accept(self, items: Items, fetched: Fetched, scratch: Scratch) -> None:
+    def accept(self, items: Items, fetched: Fetched, scratch: ReadScratch) -> None:
         """The bytes of some items. They are gone when the call returns: their memory is used again."""
         ...
 

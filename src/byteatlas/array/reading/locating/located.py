@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from byteatlas.array.options import ReadOptions
-from byteatlas.array.reading.fetching.pool import Scratch, run_tasks
+from byteatlas.array.reading.fetching.pool import ReadScratch, run_tasks
 from byteatlas.array.reading.fetching.receivers import Ranges
 from byteatlas.array.reading.fetching.sources import WHOLE, Sources, size_of
-from byteatlas.array.spaces import ChunkNumbers, Ints, Items, Rows, SourceNumbers
+from byteatlas.array.spaces import ChunkNumbers, Ints, Items, PlanRows, SourceNumbers
 from byteatlas.manifest.model import INLINE, MISSING
 from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Buffer
@@ -33,28 +33,28 @@ class Located:
     encoding: EncodingColumn | None
     sources: Sources
 
-    def missing(self) -> Rows:
+    def missing(self) -> PlanRows:
         """The chunks that have no bytes."""
-        return Rows(np.flatnonzero(self.source == MISSING))
+        return PlanRows(np.flatnonzero(self.source == MISSING))
 
-    def inline(self) -> Rows:
+    def inline(self) -> PlanRows:
         """The chunks whose bytes are in the manifest."""
-        return Rows(np.flatnonzero(self.source == INLINE))
+        return PlanRows(np.flatnonzero(self.source == INLINE))
 
-    def stored(self) -> Rows:
+    def stored(self) -> PlanRows:
         """The chunks whose bytes are to be fetched."""
-        return Rows(np.flatnonzero(self.source >= 0))
+        return PlanRows(np.flatnonzero(self.source >= 0))
 
-    def take(self, rows: Rows) -> Ranges:
+    def take(self, rows: PlanRows) -> Ranges:
         """The bytes of some chunks, each called by its row."""
         return self.parts(rows, self.offset[rows], self.length[rows], Items(rows))
 
-    def parts(self, rows: Rows, offset: Ints, length: Ints, items: Items | None = None) -> Ranges:
+    def parts(self, rows: PlanRows, offset: Ints, length: Ints, items: Items | None = None) -> Ranges:
         """Parts of chunks: byte ranges of what holds these rows (which may repeat), called 0, 1, 2 ..."""
         items = Items(np.arange(len(rows), dtype=np.int64)) if items is None else items
         return Ranges(items, SourceNumbers(self.source[rows]), offset, length, self.sources)
 
-    def local(self, rows: Rows) -> bool:
+    def local(self, rows: PlanRows) -> bool:
         """Whether all of these lie where reading costs no more than a system call."""
         return bool(self.sources.local(SourceNumbers(np.unique(self.source[rows]))).all())
 
@@ -75,7 +75,7 @@ class Locator(Protocol):
         ...
 
 
-def sizes(found: Located, rows: Rows, options: ReadOptions) -> Ints:
+def sizes(found: Located, rows: PlanRows, options: ReadOptions) -> Ints:
     """The lengths of located chunks, those that are whole sources included; -1 for one that is absent.
 
     Raises `FetchFailed` when a size cannot be found out.
@@ -84,10 +84,10 @@ def sizes(found: Located, rows: Rows, options: ReadOptions) -> Ints:
     whole = np.flatnonzero(size == WHOLE)
     numbers = SourceNumbers(found.source[rows[whole]])
 
-    def ask(number: int, scratch: Scratch) -> None:
+    def ask(number: int, scratch: ReadScratch) -> None:
         got = size_of(found.sources, int(numbers[number]))
         size[whole[number]] = -1 if got is None else got
 
-    near = len(whole) and bool(found.sources.local(numbers).all())
-    run_tasks(len(whole), ask, 1 if near else options.concurrency)
+    local = len(whole) and bool(found.sources.local(numbers).all())
+    run_tasks(len(whole), ask, 1 if local else options.concurrency)
     return size

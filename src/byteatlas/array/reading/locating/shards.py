@@ -17,7 +17,7 @@ from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.decoding.pipelines import check_encodings
 from byteatlas.array.reading.fetching.fetch import fetch
 from byteatlas.array.reading.fetching.fetched import Fetched
-from byteatlas.array.reading.fetching.pool import Scratch
+from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.fetching.sources import WHOLE
 from byteatlas.array.reading.locating.located import Located, Locator, sizes
 from byteatlas.array.reading.locating.places import ChunkPlaces
@@ -29,7 +29,7 @@ from byteatlas.array.reading.locating.shard_index import (
     index_in,
     parse_index,
 )
-from byteatlas.array.spaces import ChunkNumbers, Ints, Items, Rows, SourceNumbers
+from byteatlas.array.spaces import ChunkNumbers, Ints, Items, PlanRows, SourceNumbers
 from byteatlas.codecs import Pipeline, ShardLayout
 from byteatlas.manifest.model import INLINE, MISSING
 from byteatlas.meta.grid import boundaries, chunk_counts
@@ -133,15 +133,15 @@ class ShardLocator:
             shard = int(numbers[row])
             with places.about(row):
                 known[row] = index_in(self.layout(shard), memoryview(self.shards.inline(shard)))
-        stored = Rows(np.flatnonzero(need & (found.source >= 0)))
+        stored = PlanRows(np.flatnonzero(need & (found.source >= 0)))
         if len(stored):
             self._fetch(stored, places, known)
         return known
 
-    def _fetch(self, rows: Rows, places: ChunkPlaces, known: list[ShardIndex | None]) -> None:
+    def _fetch(self, rows: PlanRows, places: ChunkPlaces, known: list[ShardIndex | None]) -> None:
         found = places.located
         size = sizes(found, rows, self.options)
-        rows, size = Rows(rows[size >= 0]), size[size >= 0]
+        rows, size = PlanRows(rows[size >= 0]), size[size >= 0]
         layouts = [self.layout(number) for number in places.chunks[rows].tolist()]
         begin = np.zeros(len(rows), np.int64)
         for k, layout in enumerate(layouts):
@@ -163,12 +163,12 @@ class _IndexReceiver:
     """Takes the encoded indexes of some shards, which are ``rows`` of ``known``."""
 
     places: ChunkPlaces
-    rows: Rows
+    rows: PlanRows
     layouts: Sequence[ShardLayout]
     size: Ints
     known: list[ShardIndex | None]
 
-    def accept(self, items: Items, fetched: Fetched, scratch: Scratch) -> None:
+    def accept(self, items: Items, fetched: Fetched, scratch: ReadScratch) -> None:
         for item, data in zip(items.tolist(), fetched, strict=True):
             row = int(self.rows[item])
             with self.places.about(row):

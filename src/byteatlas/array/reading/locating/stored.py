@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,13 @@ from byteatlas.io.source import Source
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
 from byteatlas.meta.keys import chunk_key, chunk_keys
 from byteatlas.meta.model import ArrayMeta, EncodingColumn
-from byteatlas.store.base import Store
-from byteatlas.store.directory import DirectoryStore
+from byteatlas.store.base import GetsInto, GetsMany, Store
 from byteatlas.store.nodes import StoredArray
 from byteatlas.store.remote import RemoteStore
-from byteatlas.store.zip import ZipStore
 from byteatlas.types import Buffer, Shape
 
 SLACK = 16 << 20
 """Bytes that any chunk may have beyond a multiple of what it decodes to."""
-ZIP_MEMBERS = 64
-"""Members of a remote ZIP file asked for together."""
 PAGE = 4096
 """Bytes asked for first of a small file whose size is not known."""
 
@@ -35,7 +31,9 @@ PAGE = 4096
 class KeySources:
     """The chunks of one stored array as sources, by their chunk numbers. A missing key is a missing chunk.
 
-    ``most``: bytes beyond which no chunk is read; None where chunks have no fixed size.
+    Attributes:
+        most: bytes beyond which no chunk is read; None where chunks have no fixed size.
+        many, into: the store, where it can do these; else None.
     """
 
     store: Store
@@ -43,6 +41,13 @@ class KeySources:
     meta: ArrayMeta
     counts: Shape
     most: int | None
+    many: GetsMany | None = field(init=False)
+    into: GetsInto | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked here once: asking costs as much as reading a small chunk.
+        object.__setattr__(self, "many", self.store if isinstance(self.store, GetsMany) else None)
+        object.__setattr__(self, "into", self.store if isinstance(self.store, GetsInto) else None)
 
     def key(self, number: int) -> str:
         """The key of a chunk."""
@@ -69,22 +74,19 @@ class KeySources:
         return None if found is None else found.size()
 
     def at_once(self) -> int:
-        return ZIP_MEMBERS if isinstance(self.store, ZipStore) else 1
+        return 1 if self.many is None else self.many.at_once
 
     def get_many(self, numbers: SourceNumbers) -> list[Buffer | None]:
         base = f"{self.path}/" if self.path else ""
         keys = [base + key for key in chunk_keys(self.meta.keys, self.counts, numbers)]
-        match self.store:
-            case DirectoryStore():
-                guess = PAGE if self.most is None else min((self.most - SLACK) // 16 + 256, 64 << 10)
-                return self.store.get_many(keys, self.most, guess)
-            case ZipStore():
-                return self.store.get_many(keys, self.most)
+        if self.many is not None:
+            usual = PAGE if self.most is None else min((self.most - SLACK) // 16 + 256, 64 << 10)
+            return self.many.get_many(keys, self.most, usual)
         return [self.store.get(key, self.most) for key in keys]
 
     def get_into(self, number: int, memory: Memory) -> Buffer | None:
-        if isinstance(self.store, DirectoryStore):
-            return self.store.get_into(self.key(number), memory, self.most)
+        if self.into is not None:
+            return self.into.get_into(self.key(number), memory, self.most)
         return self.store.get(self.key(number), self.most)
 
 

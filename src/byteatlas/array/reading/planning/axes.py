@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.array.selection import AxisSelection, Pick, Run, Take
+from byteatlas.array.selection import AxisSelection, Pick, Stepped, Take
 from byteatlas.array.spaces import Ints
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ChunkGrid, RegularGrid
@@ -92,14 +92,14 @@ def plan_axis(selection: AxisSelection, length: int, grid: ChunkGrid, axis: int)
     """Cut one axis' selection at the chunk boundaries."""
     match selection:
         case Pick(at):
-            return _plan_run(Run(at, 1, 1), length, grid, axis, drop=True)
-        case Run():
-            return _plan_run(selection, length, grid, axis)
+            return _plan_stepped(Stepped(at, 1, 1), length, grid, axis, drop=True)
+        case Stepped():
+            return _plan_stepped(selection, length, grid, axis)
         case Take(at):
             return _plan_take(at, length, grid, axis)
 
 
-def _plan_run(run: Run, length: int, grid: ChunkGrid, axis: int, *, drop: bool = False) -> AxisPlan:
+def _plan_stepped(run: Stepped, length: int, grid: ChunkGrid, axis: int, *, drop: bool = False) -> AxisPlan:
     if not run.count:
         none = np.empty(0, np.int64)
         return AxisPlan(none, none, none, none, none, run.step, 0, flip=run.flip)

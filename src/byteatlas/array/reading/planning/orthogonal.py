@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from byteatlas.array.reading.planning.axes import AxisIndex, AxisPlan, plan_axis
 from byteatlas.array.selection import AxisSelection
-from byteatlas.array.spaces import AxisParts, ChunkNumbers, Rows
+from byteatlas.array.spaces import AxisParts, ChunkNumbers, PlanRows
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ChunkGrid
 from byteatlas.types import Shape
@@ -77,7 +77,7 @@ class ReadPlan:
             some = self.axes[axis].only(k, k + step)
             yield from ReadPlan((*self.axes[:axis], some, *self.axes[axis + 1 :]), self.grid_shape).batches(most)
 
-    def parts(self, rows: Rows) -> tuple[AxisParts, ...]:
+    def parts(self, rows: PlanRows) -> tuple[AxisParts, ...]:
         """For each axis, the parts that these chunks are."""
         if not self.counts:
             return ()

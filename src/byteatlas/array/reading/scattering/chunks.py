@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from byteatlas.array.reading.decoding.decoder import Decoder, raw_chunks
 from byteatlas.array.reading.decoding.pipelines import check_extent
 from byteatlas.array.reading.fetching.fetched import Fetched
-from byteatlas.array.reading.fetching.pool import Scratch
+from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.planning.orthogonal import ReadPlan
 from byteatlas.array.reading.scattering.assign import put, take
 from byteatlas.array.reading.scattering.tiles import FEW, Tiles
-from byteatlas.array.spaces import AxisParts, Items, Rows
+from byteatlas.array.spaces import AxisParts, Items, PlanRows
 from byteatlas.codecs import Pipeline
 from byteatlas.types import Buffer
 
@@ -34,8 +34,8 @@ class ChunkScatter:
         self._tiles, self._lends = tiles, lends
         self.whole = plan.whole()
 
-    def accept(self, items: Items, fetched: Fetched, scratch: Scratch) -> None:
-        rows = Rows(items)
+    def accept(self, items: Items, fetched: Fetched, scratch: ReadScratch) -> None:
+        rows = PlanRows(items)
         if self._tiles is not None and len(rows) > FEW:
             parts = self._plan.parts(rows)
             whole = self._tiles.whole(parts)
@@ -44,19 +44,19 @@ class ChunkScatter:
                 return
             if whole.any():
                 chosen = tuple(AxisParts(p[whole]) for p in parts)
-                self._together(self._tiles, Rows(rows[whole]), chosen, fetched.only(whole), scratch)
-                rows, fetched = Rows(rows[~whole]), fetched.only(~whole)
+                self._together(self._tiles, PlanRows(rows[whole]), chosen, fetched.only(whole), scratch)
+                rows, fetched = PlanRows(rows[~whole]), fetched.only(~whole)
         for row, data in zip(rows.tolist(), fetched, strict=True):
             self._one(row, data, scratch)
 
     def absent(self, items: Items) -> None:
         """These chunks read as the fill value."""
-        rows = Rows(items)
+        rows = PlanRows(items)
         if self._tiles is not None and len(rows) > FEW:
             parts = self._plan.parts(rows)
             whole = self._tiles.whole(parts)
             self._tiles.put(tuple(AxisParts(p[whole]) for p in parts), self._fill)
-            rows = Rows(rows[~whole])
+            rows = PlanRows(rows[~whole])
         for row in rows.tolist():
             _, where = self._plan.places(row)
             put(self._target, where, self._fill)
@@ -73,7 +73,7 @@ class ChunkScatter:
         view = self._target[(*where, ...)]
         return view.reshape(-1).view(np.uint8).data if _fits(view, pipeline) else None
 
-    def _one(self, row: int, data: Buffer, scratch: Scratch) -> None:
+    def _one(self, row: int, data: Buffer, scratch: ReadScratch) -> None:
         """Any chunk: decoded in place where its place is contiguous, else into a buffer and copied from there."""
         pipeline = self._decoder.pipeline(row)
         inside, where = self._plan.places(row)
@@ -87,7 +87,7 @@ class ChunkScatter:
         put(self._target, where, take(decoded, inside))
 
     def _together(
-        self, tiles: Tiles, rows: Rows, parts: tuple[AxisParts, ...], fetched: Fetched, scratch: Scratch
+        self, tiles: Tiles, rows: PlanRows, parts: tuple[AxisParts, ...], fetched: Fetched, scratch: ReadScratch
     ) -> None:
         """Whole small chunks of one pipeline: decoded into rows of one array, then put in place together."""
         pipeline = self._decoder.pipelines.first

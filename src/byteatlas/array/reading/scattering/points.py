@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from byteatlas.array.reading.decoding.decoder import Decoder
 from byteatlas.array.reading.decoding.pipelines import check_extent
 from byteatlas.array.reading.fetching.fetched import Fetched
-from byteatlas.array.reading.fetching.pool import Scratch
+from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.planning.points import PointPlan
 from byteatlas.array.spaces import Ints, Items
 from byteatlas.errors import CorruptChunk
@@ -26,7 +26,7 @@ class PointScatter:
     decoder: Decoder
     fill: object
 
-    def accept(self, items: Items, fetched: Fetched, scratch: Scratch) -> None:
+    def accept(self, items: Items, fetched: Fetched, scratch: ReadScratch) -> None:
         for row, data in zip(items.tolist(), fetched, strict=True):
             pipeline = self.decoder.pipeline(row)
             decoded = self.decoder.decode(pipeline, row, data, scratch)
@@ -49,7 +49,7 @@ class ElementScatter:
     target: NDArray[Any]
     place: Ints
 
-    def accept(self, items: Items, fetched: Fetched, scratch: Scratch) -> None:
+    def accept(self, items: Items, fetched: Fetched, scratch: ReadScratch) -> None:
         elements = fetched.rows(self.dtype.itemsize)
         if elements is None:
             raise CorruptChunk(f"an element that is not of {self.dtype.itemsize} bytes")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.reading.fetching.fetched import Fetched
-from byteatlas.array.reading.fetching.pool import Scratch
+from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.planning.axes import AxisIndex
 from byteatlas.array.reading.planning.raw import RawRequest
 from byteatlas.array.reading.planning.strides import strides_of
@@ -71,7 +71,7 @@ class RawScatter:
     parts: Sequence[RawPart]
     dtype: np.dtype[Any]
 
-    def accept(self, items: Items, fetched: Fetched, scratch: Scratch) -> None:
+    def accept(self, items: Items, fetched: Fetched, scratch: ReadScratch) -> None:
         for item, data in zip(items.tolist(), fetched, strict=True):
             part = self.parts[item]
             part.put(np.ndarray(part.request.shape, self.dtype, data, 0, part.request.strides))
