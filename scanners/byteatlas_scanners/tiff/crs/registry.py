@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -109,10 +109,19 @@ def projected(code: int) -> Document | None:
     }
 
 
-def codes_of_projected(name: str) -> list[int]:
+def codes_of_projected(name: str) -> Sequence[int]:
     """The codes of the projected systems of exactly this name."""
-    start = f"[{json.dumps(name, ensure_ascii=False)},"
-    return [int(key[1:]) for key, record in _table().items() if key[0] == "P" and record.startswith(start)]
+    return _projected_names().get(name, ())
+
+
+@lru_cache(maxsize=1)
+def _projected_names() -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
+    name_at = json.JSONDecoder().raw_decode
+    for key, record in _table().items():
+        if key[0] == "P":
+            found.setdefault(name_at(record, 1)[0], []).append(int(key[1:]))
+    return found
 
 
 def conversion(code: int) -> Document | None:
