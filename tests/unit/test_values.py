@@ -8,7 +8,6 @@ import inspect
 import pickle
 import typing
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pytest
@@ -250,14 +249,3 @@ def test_what_is_not_offered_is_an_error() -> None:
 
     with pytest.raises(TypeError, match="b has no default"):
         values.dataclass(slots=True)(type("Order", (), {"a": 1, "__annotations__": {"a": int, "b": int}}))
-
-
-def test_modules_take_their_value_classes_from_here() -> None:
-    """One standard dataclass costs 0.3 ms at each start."""
-    root = Path(values.__file__).parents[2]
-    plain = []
-    for module in [*root.glob("byteatlas/**/*.py"), *root.parent.glob("scanners/**/*.py")]:
-        text = module.read_text(encoding="utf-8")
-        if "from dataclasses import dataclass" in text and "slots=True" in text and module != Path(values.__file__):
-            plain.append(module.name)
-    assert not plain, "import dataclass, field and replace from byteatlas.values"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -173,6 +172,8 @@ def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str
         same = [source for source, target in targets.items() if target == twice[0]]
         raise click.UsageError(f"{' and '.join(same)} would both be written to {twice[0]}")
     if "://" not in output:
+        from pathlib import Path
+
         Path(output).mkdir(parents=True, exist_ok=True)
     return targets
 
@@ -199,6 +200,8 @@ class Work:
 
 def up_to_date(source: str, target: str) -> bool:
     """Whether a map is there and, where both are local files, not older than what it was made from."""
+    from pathlib import Path
+
     from byteatlas.io.local import local_path
 
     map_path, source_path = local_path(target), local_path(source)

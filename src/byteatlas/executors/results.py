@@ -12,6 +12,9 @@ T = TypeVar("T")
 Tell: TypeAlias = Callable[[str], None]
 """Called with a file's name after each file, well or not."""
 
+BROKEN = "BrokenProcessPool"
+"""The `Failure.kind` of files that were under way when a worker process died."""
+
 
 class Submits(Protocol):
     """What `concurrent.futures.Executor` and `distributed.Client` have in common."""
