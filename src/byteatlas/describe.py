@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from byteatlas.manifest.facts import chunk_facts
@@ -11,6 +10,7 @@ from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, Virtu
 from byteatlas.meta.model import ArrayMeta, CodecSpec, RectilinearGrid
 from byteatlas.meta.text import shape_text
 from byteatlas.types import JSON, JSONObject, Shape
+from byteatlas.values import dataclass, field
 
 if TYPE_CHECKING:
     from byteatlas.array import Node

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NewType, TypeAlias
+
+from byteatlas.values import dataclass
 
 if TYPE_CHECKING:  # whoever prints a help text does not wait for NumPy
     import numpy as np

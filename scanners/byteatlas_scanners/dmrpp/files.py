@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from byteatlas.errors import FileFault, InvalidMetadata
 from byteatlas.io.policy import join
@@ -11,6 +10,7 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, Stat
 from byteatlas.scanning.parsers import settle
 from byteatlas.scanning.report import detail_of
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.dmrpp.xml import CHUNK, DMRPP, Element
 
 SUFFIX = ".dmrpp"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from byteatlas.errors import FileFault
 from byteatlas.scanning.report import detail_of
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.attributes import Attribute
 from byteatlas_scanners.hdf5.format.links import Hard
 from byteatlas_scanners.hdf5.format.types import Kind

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from byteatlas.errors import CorruptFile, FileFault, Unsupported
@@ -16,6 +15,7 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, ScanOptions, Stat
 from byteatlas.scanning.parsers import elsewhere, gather, settle
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.layout import Virtual
 from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft
 from byteatlas_scanners.hdf5.format.wire import MALFORMED

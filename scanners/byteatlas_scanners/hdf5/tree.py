@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import FileFault, Unsupported
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, inline_manifest
@@ -11,6 +10,7 @@ from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RectilinearGrid
 from byteatlas.scanning.reasons import Reason
 from byteatlas.scanning.report import INCOMPLETE, left_out, refusal
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.hdf5.dataset import Description, encodings
 from byteatlas_scanners.hdf5.dims import Names
 from byteatlas_scanners.hdf5.format import datatype

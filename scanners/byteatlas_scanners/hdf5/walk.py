@@ -6,7 +6,6 @@ An object is read once, at its address; under which names it appears is decided 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from byteatlas.errors import CorruptFile, FileFault, Unsupported
@@ -14,6 +13,7 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, ScanOptions
 from byteatlas.scanning.parsers import Pool, both
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.dataset import Description, describe
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.attributes import Attribute, dense, read_attributes

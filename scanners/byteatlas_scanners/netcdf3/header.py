@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import one
 from byteatlas.types import JSON, ByteRange, Shape
+from byteatlas.values import dataclass
 
 DIMENSION, VARIABLE, ATTRIBUTE = 0x0A, 0x0B, 0x0C
 FIRST_READ = 8 << 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import FileFault
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
@@ -12,6 +11,7 @@ from byteatlas.meta.model import ArrayMeta, GroupMeta, RegularGrid
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas.scanning.report import left_out, refusal
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.tiff.attributes import array_attributes, fill_value, group_attributes, lost_tags
 from byteatlas_scanners.tiff.crs.geo import Georeference, band_labels, coordinates, georeference
 from byteatlas_scanners.tiff.layout import lay_out

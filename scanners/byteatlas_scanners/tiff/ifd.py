@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import gather, read
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.tiff.tags import (
     ANY_SIZE,
     ASCII,

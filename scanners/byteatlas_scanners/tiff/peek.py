@@ -7,12 +7,12 @@ stream into the file, and strips somewhere inside of it: that stream is then the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import read
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
 from byteatlas_scanners.tiff.tags import Tag
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from byteatlas.errors import FileFault
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
 from byteatlas_scanners.tiff.layout import data_start

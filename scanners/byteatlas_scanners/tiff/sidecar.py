@@ -6,12 +6,11 @@ Looking for it costs a request that mostly finds nothing, so it is done only whe
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from byteatlas.errors import FileFault
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import elsewhere, stat
+from byteatlas.values import replace
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.page import Page, to_page
 from byteatlas_scanners.tiff.series import Contents, Refused

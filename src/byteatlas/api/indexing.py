@@ -6,7 +6,6 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from byteatlas.api.targets import Readable, References, Target, access_for, is_references, place_of
@@ -18,6 +17,7 @@ from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from byteatlas.manifest.model import ReportItem

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from byteatlas.api.reading import chosen, reader
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import BadSelection
 from byteatlas.types import Ints, Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from byteatlas.array.array import Array
@@ -18,6 +17,7 @@ from byteatlas.store.base import Store
 from byteatlas.store.nodes import NodeKind, Nodes
 from byteatlas.store.open import open_as_store
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from byteatlas.array.array import Array
@@ -16,6 +15,7 @@ from byteatlas.io.source import Opener
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.store.nodes import NodeKind
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import click
@@ -16,6 +15,7 @@ from byteatlas.io.access import Access
 from byteatlas.io.forms import MAP_SUFFIXES
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from byteatlas.values import dataclass, field
 
 if TYPE_CHECKING:
     from rich.tree import Tree

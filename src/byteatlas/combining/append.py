@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.compare import equal_in_value
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import dataclass, replace
 
 Positions: TypeAlias = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded) in the map."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from byteatlas.combining.compare.bulk import KnownEncodings
@@ -14,6 +13,7 @@ from byteatlas.combining.model import CombineOptions, Finding, FlatInput, ReadAr
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta
+from byteatlas.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter
 
 from byteatlas.combining.model import FlatInput
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import GroupMeta
+from byteatlas.values import replace
 
 ARRAYS, GROUPS = attrgetter("arrays"), attrgetter("groups")
 NO_GROUPS: Mapping[str, VirtualGroup] = {}

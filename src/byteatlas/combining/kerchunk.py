@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from byteatlas.combining.model import (
 )
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualGroup
+from byteatlas.values import dataclass, replace
 
 SOURCES = (FromVariable, FromAttribute, FromName, ByOrder, Values, Compute)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, field
 
 ReadArray: TypeAlias = Callable[[VirtualArray], NDArray[Any]]
 """Gives all values of a virtual array (the engine's; combining never decodes by itself)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from byteatlas.combining.build import built, compact
@@ -19,6 +18,7 @@ from byteatlas.errors import BadRequest, Conflict
 from byteatlas.manifest.merged_sources import SourceMemo
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
+from byteatlas.values import dataclass, replace
 
 GROUP_META = attrgetter("group.meta")
 MAX_ROUNDS = 8

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
@@ -20,6 +19,7 @@ from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.tree import node_documents
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 
 def update_parquet(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from time import perf_counter
@@ -20,6 +19,7 @@ from byteatlas.demo.picture import draw_scene
 from byteatlas.demo.scene import FileMap, Piece, Scene
 from byteatlas.errors import BadRequest, CorruptChunk, MissingExtra
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.values import dataclass
 
 Track = Callable[[str, int], AbstractContextManager[Callable[[str], None]]]
 """Shows progress: ``with track("scanning", 12) as done: done(name)``."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
+
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

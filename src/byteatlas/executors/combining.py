@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from byteatlas.api.combination import prepare_combine
@@ -17,6 +16,7 @@ from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.progress import OnProgress, Progress, counting
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from byteatlas.api.prepared import PreparedTree

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from byteatlas.errors import ByteatlasError
+from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 Tell: TypeAlias = Callable[[str], None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from byteatlas.io.local import LocalSource, local_path
@@ -15,6 +14,7 @@ from byteatlas.io.source import Opener, Source
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.io.wrap import Retry, Retrying
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 
 def open_source(url: str, storage_options: Mapping[str, JSON] | None = None, retry: Retry | None = None) -> Source:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.types import ByteRange, Ints
+from byteatlas.values import dataclass
 
 MOST_ITEMS = 1 << 62
 

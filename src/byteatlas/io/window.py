@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

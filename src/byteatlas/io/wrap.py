@@ -6,7 +6,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.errors import FetchFailed
 from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 

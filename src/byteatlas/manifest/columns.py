@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -17,6 +16,7 @@ from byteatlas.manifest.merged_sources import MergedSources, SourceMemo, renumbe
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest
 from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 BATCH = 256
 """Manifests whose columns are joined at once: few enough to stay in the processor's cache."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, Manifest, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays, blocks
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

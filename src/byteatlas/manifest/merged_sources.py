@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.manifest.model import ChunkManifest, SourceInfo
+from byteatlas.values import dataclass, field
 
 BATCH_ROWS = 4 << 20
 """Rows that are renumbered at once."""

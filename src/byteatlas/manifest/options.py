@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from byteatlas.io.access import AbsentParts
 from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import foreign, join
 from byteatlas.manifest.model import SourceInfo
+from byteatlas.values import dataclass
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
 Tell: TypeAlias = Callable[[str, int, int], None]

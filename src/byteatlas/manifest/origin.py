@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from byteatlas.io.policy import Policy, foreign
 from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays, map_arrays
+from byteatlas.values import replace
 
 
 def marked(node: VirtualGroup, origin: str) -> VirtualGroup:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -23,6 +22,7 @@ from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
 from byteatlas.manifest.origin import check_written
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
+from byteatlas.values import replace
 
 
 def read_references(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, Virtu
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 DOCUMENTS = (".zarray", ".zattrs", ".zgroup", "zarr.json")
 """The last parts of the keys that hold metadata."""

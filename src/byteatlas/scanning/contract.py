@@ -9,13 +9,13 @@ the scan, and no parser sees it. `byteatlas.scanning.parsers` has the functions 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from byteatlas.errors import FileFault
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.meta.model import CodecSpec
 from byteatlas.types import JSON, Buffer, ByteRange
+from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 

@@ -6,7 +6,6 @@ A scanner does none of this itself, so that all of them do it alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from byteatlas.errors import BadRequest, FileFault, InvalidMetadata, NotFound, Unsupported
@@ -19,6 +18,7 @@ from byteatlas.scanning.inline import inline_small
 from byteatlas.scanning.reasons import Reason
 from byteatlas.scanning.report import refusal
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 
 def complete(scanner: Scanner, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from byteatlas.errors import (
@@ -32,6 +31,7 @@ from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.contract import Ahead, Answer, Ask, Decode, Elsewhere, Fault, Stat, Whole
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import replace
 
 MOST_BYTES_AT_ONCE = 2 << 30
 """Bytes of one batch that are fetched; no archive's index is larger in one level. The largest asks beyond it fail."""

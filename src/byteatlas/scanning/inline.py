@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from byteatlas.manifest.model import INLINE, ChunkManifest, ReportItem, SourceIn
 from byteatlas.scanning.contract import Ask, Elsewhere, Parse
 from byteatlas.scanning.parsers import settle
 from byteatlas.types import ByteRange
+from byteatlas.values import replace
 
 
 def inline_small(group: VirtualGroup, limit: int, source: SourceInfo) -> Parse[VirtualGroup]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import InvalidMetadata, NotFound, Unsupported
@@ -17,6 +16,7 @@ from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.documents import MOST_BYTES, load_object
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 NodeKind: TypeAlias = Literal["array", "group"]
 IMPLICIT_DEPTH = 4

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key
 from byteatlas.store.base import check_size
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass
 
 LISTED = 1 << 16
 """Chunk keys made at once when all keys are listed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from byteatlas.errors import FetchFailed
@@ -15,6 +14,7 @@ from byteatlas.manifest.model import VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import scan_source
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass, field, replace
 
 SECONDS = 20.0
 """Time that a scan of a small damaged file may take; generous, since machines that run tests are busy."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.scanning.report import INCOMPLETE
 from byteatlas.testing.case import Case
 from byteatlas.testing.faulty import Faulty, Trouble, faulty_opener
 from byteatlas.testing.fingerprint import contents, fingerprint
+from byteatlas.values import dataclass, replace
 
 Check: TypeAlias = Callable[[Case], Iterable[str]]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import Opener, Source
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass
 
 FAILURES: tuple[Callable[[str], Exception], ...] = (
     lambda url: FetchFailed(url, "injected: 503 Service Unavailable", transient=True),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 
 from byteatlas.errors import ByteatlasError, Unsupported
 from byteatlas.io.open import opened
@@ -13,6 +12,7 @@ from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
 from byteatlas.scanning.plugins import named
+from byteatlas.values import dataclass, field
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.chunks.table import Space, Table, from_linear, most_chunks
 from byteatlas_scanners.hdf5.format.btree2 import little
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify, verify_all

@@ -6,13 +6,13 @@ All columns are NumPy arrays; there is no Python object per chunk.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.wire import Form
 
 MOST_CHUNKS = 1 << 27

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from byteatlas.errors import CorruptFile
+from byteatlas.values import dataclass
 
 MOST_FILTERS = 32
 """H5Z_MAX_NFILTERS."""

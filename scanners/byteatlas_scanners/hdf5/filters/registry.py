@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from byteatlas.errors import Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.filters.message import Filter, Pipeline
 from byteatlas_scanners.hdf5.format.types import Datatype
 

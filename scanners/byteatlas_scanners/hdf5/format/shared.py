@@ -6,12 +6,12 @@ What is shared by many objects is read once per file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.dataspace import Dataspace
 from byteatlas_scanners.hdf5.format.header import SHARED, Message, read_header
 from byteatlas_scanners.hdf5.format.types import Datatype

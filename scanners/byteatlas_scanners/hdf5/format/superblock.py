@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass, replace
 from byteatlas_scanners.hdf5.format.header import Header, read_header
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from byteatlas.errors import CorruptFile, FileFault
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers, gather
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.wire import Form
 
 USUAL_SIZE = LEAST_SIZE = 4096

@@ -14,7 +14,6 @@ import math
 import struct
 from binascii import b2a_base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from byteatlas.meta.elements import Plain, decode
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.types import NULLTERM, OBJECT, REGION, SPACEPAD, Datatype, Kind
 from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
 from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.elements import decode, dtype
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.types import Datatype, Kind
 from byteatlas_scanners.hdf5.values.zarr_type import layout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.types import Buffer, ByteRange, Shape
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
 from byteatlas_scanners.hdf5.filters.message import Pipeline
 from byteatlas_scanners.hdf5.format.types import Datatype

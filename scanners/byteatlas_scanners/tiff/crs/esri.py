@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from byteatlas.values import dataclass
 from byteatlas_scanners.tiff.crs import methods as m
 from byteatlas_scanners.tiff.crs import registry
 from byteatlas_scanners.tiff.crs.methods import METHODS, Method

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from byteatlas.values import dataclass
 from byteatlas_scanners.tiff.crs.geokeys import GeoKey
 
 Source = tuple[GeoKey, ...]

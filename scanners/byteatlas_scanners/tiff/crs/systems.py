@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.tiff.crs import esri, registry
 from byteatlas_scanners.tiff.crs.cf import cf_attributes
 from byteatlas_scanners.tiff.crs.geodetic import UNKNOWN, angular_unit, geodetic

@@ -6,7 +6,6 @@ Benchmark: ``selections``, "5000 points" of uncompressed chunks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from byteatlas.array.reading.raw_parts import PARTIAL_KEY
 from byteatlas.array.reading.scattering.points import ElementScatter, PointScatter
 from byteatlas.array.spaces import Ints, Items, PlanRows
 from byteatlas.codecs import Pipeline, RawLayout
+from byteatlas.values import dataclass
 
 MOST_POINTS = 1 << 20
 """Points fetched one by one that are asked for together, about."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from byteatlas.meta.fill import default
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, RegularGrid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

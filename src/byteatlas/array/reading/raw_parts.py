@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.array.reading.scattering.chunks import ChunkScatter
 from byteatlas.array.reading.scattering.raw import RawPart, RawScatter, chunk_view
 from byteatlas.array.spaces import Items, PlanRows
 from byteatlas.codecs import Pipeline, RawLayout
+from byteatlas.values import dataclass
 
 MOST_PARTS = 1 << 15
 """Parts of raw chunks prepared at once."""

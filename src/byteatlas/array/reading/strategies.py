@@ -5,7 +5,6 @@ the result. Every other is chosen here, and only here, and stands as long as the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from byteatlas.array.reading.planning.points import PointPlan
 from byteatlas.array.reading.raw_parts import RawParts
 from byteatlas.array.reading.scattering.tiles import FEW, Tiles, tiles_of
 from byteatlas.codecs import Pipeline, RawLayout
+from byteatlas.values import dataclass
 
 SMALL = 64 << 10
 """Chunks that decode to at most this many bytes are handled together."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from byteatlas.meta.model import ArrayMeta
 from byteatlas.store.base import WritableStore
 from byteatlas.store.nodes import StoredArray
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from byteatlas.array.array import Array
@@ -25,6 +24,7 @@ from byteatlas.store.counted import Counted
 from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, replace
 
 JOURNAL = ".byteatlas-copy.json"
 """The key that records how far a copy has come; removed when it is complete."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from byteatlas.array.options import ReadOptions
+from byteatlas.values import dataclass
 
 REMOTE_PUTS = 16
 """Chunks put to remote storage at once, when nobody chose a number."""

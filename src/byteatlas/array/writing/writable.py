@@ -6,7 +6,6 @@ A stored chunk (a shard, where there are shards) is the unit of writing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from byteatlas.meta.text import array_text
 from byteatlas.store.base import WritableStore
 from byteatlas.store.nodes import StoredArray
 from byteatlas.types import Shape
+from byteatlas.values import replace
 
 
 class WritableArray(Indexed):

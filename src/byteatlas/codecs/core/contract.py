@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -39,6 +38,7 @@ from numpy.typing import NDArray
 
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
 from byteatlas.types import JSON, Buffer, Shape
+from byteatlas.values import dataclass
 
 MOST_UNKNOWN = 1 << 30
 """Bytes that a chunk of variable-length elements may decode to."""

@@ -6,7 +6,6 @@ H5Pset_nbit and H5Pset_scaleoffset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from byteatlas.codecs.core.options import Configuration
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Buffer
+from byteatlas.values import dataclass
 
 MOST_NESTING = 32
 MOST_LEAVES = 10_000

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from byteatlas.codecs.core.checks import Decoding, at_least, exactly
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass
 
 NAME = "byteatlas.hdf5-blosc2"
 MAGIC = b"\x9e\xa8b2frame\0"

@@ -11,7 +11,6 @@ import ast
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from byteatlas.codecs.streams.members import inflate
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 MOST_TEXT = 1 << 16
 

@@ -7,7 +7,6 @@ import binascii
 import bz2
 import lzma
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.streams.members import read_streams
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ import numpy as np
 from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, Decoding, at_least, at_most, byte_step, exactly
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable
 from byteatlas.errors import CorruptChunk
+from byteatlas.values import dataclass, replace
 
 Decode: TypeAlias = Callable[[Any, Any], Any]
 """Encoded bytes, and where to decode to: a writable buffer, or the most bytes that may come out."""

@@ -7,7 +7,6 @@ the most that the chunk can take.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from byteatlas.codecs.core.checks import Decoding
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 MAGIC = b"zfp\x05"
 TYPES = {"int32": 0, "int64": 1, "float32": 2, "float64": 3}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -23,6 +22,7 @@ from byteatlas.codecs.tiff.jpeg_header import jpeg_size
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 Output: TypeAlias = Literal["rgb", "levels", "samples"]
 

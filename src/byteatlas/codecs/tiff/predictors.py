@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -16,6 +15,7 @@ from byteatlas.codecs.core.options import Configuration, integer, type_string
 from byteatlas.codecs.streams.compression import functions, imagecodecs_function
 from byteatlas.meta.parts import MOST_AXES
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ numcodecs. Too few bytes for the tile are an error, what follows is left.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.codecs.core.options import Configuration, choice, integer, type_s
 from byteatlas.codecs.streams.compression import as_bytes, imagecodecs_function
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ A smaller chunk refers to the bytes of the whole chunk that it is a part of; its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, CodecSpec, Encoding, RectilinearGrid
 from byteatlas.types import Shape
+from byteatlas.values import replace
 
 MOST_CHUNKS = 1 << 27
 MOST_PARTS = 255

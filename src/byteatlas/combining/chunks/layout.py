@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from byteatlas.errors import Unsupported
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.values import replace
 
 Span = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded)."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from byteatlas.manifest.columns import PlacedManifest, assemble
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.values import replace
 
 
 def new_axis(meta: ArrayMeta, name: str | None, length: int = 1) -> ArrayMeta | None:

@@ -7,7 +7,6 @@ What is found here is what `byteatlas.meta.compare` says of them one by one. Whe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import attrgetter, is_
 
@@ -19,6 +18,7 @@ from byteatlas.meta.compare import (
 )
 from byteatlas.meta.model import ArrayMeta, Encoding, RegularGrid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 
 BATCH = 256
 """Descriptions that are compared at once: few enough to stay in the processor's cache."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import repeat
 from operator import attrgetter, is_
 
@@ -19,6 +18,7 @@ from byteatlas.meta.compare import (
 )
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, field
 
 SHAPE, ATTRIBUTES = map(attrgetter, ("shape", "attributes"))
 MOST_SHAPES = 16

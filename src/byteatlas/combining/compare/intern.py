@@ -6,10 +6,9 @@ a combination sees without comparing that nothing differs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.compare import identical_arrays
+from byteatlas.values import dataclass, field, replace
 
 MOST = 8
 """Descriptions of one path that are remembered: more are the sign of files that have little in common."""

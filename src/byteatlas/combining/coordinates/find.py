@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -29,6 +28,7 @@ from byteatlas.combining.model import (
 )
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 
 DTYPE = attrgetter("dtype")
 MAX_COORDINATE = 256 << 20

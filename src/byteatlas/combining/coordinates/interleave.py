@@ -8,7 +8,6 @@ reads that chunk in part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from byteatlas.combining.chunks.slicing import Span
 from byteatlas.combining.coordinates.order import Arranged
 from byteatlas.combining.model import Duplicates, Finding, listed, scalar_json
+from byteatlas.values import dataclass
 
 EQUAL_WITHIN = 1e-6
 """Values of two files that are nearer than this part of a step are one value that was rounded in two ways."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.model import FileOrder, Finding, listed, scalar_json
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from byteatlas.combining.model import Duplicates, Finding, FlatInput
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import dataclass, replace
 
 CODES = frozenset({"overlap", "interleaved"})
 MANY_PARTS = 16

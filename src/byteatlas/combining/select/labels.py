@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -23,6 +22,7 @@ from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.model import ReadArray, scalar_json
 from byteatlas.errors import BadRequest, BadSelection
 from byteatlas.manifest.model import VirtualArray
+from byteatlas.values import dataclass
 
 Region: TypeAlias = Mapping[str, object]
 """For each of some dimensions a slice of coordinate values, or one value."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from byteatlas.manifest.model import (
 )
 from byteatlas.manifest.ops.common import map_group
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import replace
 
 SMALL = 64 << 20
 """Bytes; arrays up to this are read and kept in the map where references alone cannot say a selection."""

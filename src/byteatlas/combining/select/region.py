@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +15,7 @@ from byteatlas.combining.select.ops import masked_array, select_array
 from byteatlas.errors import BadRequest, BadSelection
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from byteatlas.manifest.model import (
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
+from byteatlas.values import replace
 
 
 def picked(m: ChunkManifest, flat: NDArray[np.int64]) -> ChunkManifest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.combining.variable.question import Question, files_of
 from byteatlas.meta.compare import identical_types
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, DataType
+from byteatlas.values import dataclass, replace
 
 NUMERIC = "iuf"
 

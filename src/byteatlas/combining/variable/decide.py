@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -25,6 +24,7 @@ from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 META, MANIFEST = attrgetter("meta"), attrgetter("manifest")
 

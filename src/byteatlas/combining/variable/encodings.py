@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.meta.compare import encoding_alike, identical_scalars, identical_
 from byteatlas.meta.dtypes import to_v3
 from byteatlas.meta.model import ArrayMeta, CodecSpec, DataType, Encoding
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -17,6 +16,7 @@ from byteatlas.manifest.columns import PlacedManifest
 from byteatlas.manifest.model import VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, ChunkKeys, RectilinearGrid, RegularGrid
+from byteatlas.values import replace
 
 
 def lay_down(

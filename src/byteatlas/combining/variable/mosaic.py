@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from byteatlas.combining.chunks.common_borders import reclassified, split_at_common_borders, with_explicit_shapes
 from byteatlas.combining.chunks.layout import GridLayout, MismatchedChunks, MosaicTile, clipped, lay_out
@@ -20,6 +19,7 @@ from byteatlas.combining.variable.treatment import Decision
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
 from byteatlas.types import Shape
+from byteatlas.values import replace
 
 
 def mosaic(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.model import CombineOptions
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from byteatlas.combining.model import Finding
@@ -10,6 +9,7 @@ from byteatlas.manifest.columns import PlacedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

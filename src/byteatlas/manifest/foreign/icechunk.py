@@ -9,7 +9,6 @@ import json
 import os
 import posixpath
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -26,6 +25,7 @@ from byteatlas.manifest.tree import DocumentTree, WrittenArray, node_documents
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 T = TypeVar("T")
 NATIVE, VIRTUAL, IN_MANIFEST = 1, 2, 3

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, Tell
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 TextColumn = bytes | NDArray[np.void]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo
 from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, unpickled
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, Manifest, Rows, SourceInfo
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, field
 
 DENSE_LIMIT = 1 << 31
 """Grids with more chunks than this are never expanded into columns."""

@@ -7,7 +7,6 @@ until somebody asks for their rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, single_source
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from byteatlas.manifest.model import INLINE, ChunkManifest, Manifest, Rows, SourceInfo
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 
 def window(manifest: Manifest, axis: int, first: int, last: int) -> Manifest:

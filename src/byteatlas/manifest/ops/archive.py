@@ -10,7 +10,6 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import unquote
 
@@ -23,6 +22,7 @@ from byteatlas.io.source import Opener, Source
 from byteatlas.manifest.model import WHOLE, ChunkManifest, SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import map_arrays
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass, replace
 
 _LOCAL = struct.Struct("<4s22xHH")  # APPNOTE 4.3.7: signature, ..., length of the name, length of the extra field
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from byteatlas.manifest.model import (
     VirtualGroup,
     VirtualNode,
 )
+from byteatlas.values import replace
 
 Change: TypeAlias = Callable[[str, VirtualArray], VirtualArray | None]
 """An array's path and the array -> what takes its place."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from byteatlas.manifest.model import INLINE, MISSING, Rows, VirtualArray, Virtua
 from byteatlas.manifest.ops.common import BLOCK
 from byteatlas.meta.compare import differing_fields, identical
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 SPELLING = ("attributes", "keys", "zarr_format")
 """Fields that are compared one by one, or that say how a map is written and not what it means."""

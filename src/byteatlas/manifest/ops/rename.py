@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.policy import foreign
 from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import map_arrays
+from byteatlas.values import dataclass, field, replace
 
 NETWORK_MAP = "https://"
 """Stands for any map from the network."""

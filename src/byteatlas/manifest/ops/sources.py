@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed, Forbidden, SourceChanged
@@ -12,6 +11,7 @@ from byteatlas.io.source import Opener
 from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.facts import sources_of
 from byteatlas.manifest.model import VirtualNode
+from byteatlas.values import dataclass
 
 State: TypeAlias = Literal["same", "there", "changed", "unreachable", "forbidden"]
 

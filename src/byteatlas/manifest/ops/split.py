@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +13,7 @@ from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.manifest.ops.common import map_group
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, RectilinearGrid, RegularGrid
+from byteatlas.values import replace
 
 
 def split_arrays(node: VirtualGroup) -> dict[str, VirtualGroup]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from byteatlas.manifest.facts import chunk_facts
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

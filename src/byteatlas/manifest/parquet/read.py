@@ -11,7 +11,6 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass
 
 OpenPart = Callable[[str], Source]
 """Gives the source of a file of the map by its name inside the map's folder."""

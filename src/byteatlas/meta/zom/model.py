@@ -14,7 +14,6 @@ corrected ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import InvalidMetadata
@@ -25,6 +24,7 @@ from byteatlas.meta.parts import object_of
 from byteatlas.meta.place import InNode
 from byteatlas.meta.zom import versions as conversion
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 
 MOST_DEPTH = 256
 

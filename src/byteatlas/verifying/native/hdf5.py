@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import MissingExtra
 from byteatlas.io.source import Source
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 from byteatlas.verifying.native.attributes import as_json
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
 from byteatlas.verifying.native.place import path_or_file

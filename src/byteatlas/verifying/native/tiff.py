@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import MissingExtra
 from byteatlas.io.source import Source
+from byteatlas.values import dataclass
 from byteatlas.verifying.native.contract import NativeArray, NativeFile
 from byteatlas.verifying.native.place import path_or_file
 

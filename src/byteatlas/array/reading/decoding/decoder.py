@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from byteatlas.array.spaces import PlanRows
 from byteatlas.codecs import Pipeline, RawLayout
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer, Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

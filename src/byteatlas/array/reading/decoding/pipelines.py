@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.errors import InvalidMetadata
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, RegularGrid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 MOST_SHAPES = 4096
 """Pipelines kept for a rectilinear grid; beyond this they are built anew."""

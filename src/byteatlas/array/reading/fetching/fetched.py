@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from byteatlas.types import Buffer, Ints
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.fetching.deliver import deliver
 from byteatlas.array.reading.fetching.fetched import Separate
@@ -15,6 +13,7 @@ from byteatlas.array.spaces import Items
 from byteatlas.errors import FetchFailed
 from byteatlas.io.ranges import Requests
 from byteatlas.io.source import reads_into
+from byteatlas.values import dataclass
 
 MOST_ITEMS = 1 << 15
 """Most ranges handled as one task."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -13,6 +12,7 @@ from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.fetching.sources import WHOLE, Sources
 from byteatlas.array.spaces import Ints, Items, SourceNumbers
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

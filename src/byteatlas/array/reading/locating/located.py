@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.array.spaces import ChunkNumbers, Ints, Items, PlanRows, SourceNu
 from byteatlas.manifest.model import INLINE, MISSING
 from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

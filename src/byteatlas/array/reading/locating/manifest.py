@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from byteatlas.io.stamp import Check, check_source
 from byteatlas.manifest.model import INLINE, Manifest, SourceInfo
 from byteatlas.manifest.model import WHOLE as WHOLE_FILE
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
@@ -14,6 +13,7 @@ from byteatlas.array.reading.locating.located import Located, Locator
 from byteatlas.array.spaces import ChunkNumbers, Ints
 from byteatlas.errors import ByteatlasError, CorruptChunk, FetchFailed, InvalidMetadata, Unsupported
 from byteatlas.types import ByteRange, Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

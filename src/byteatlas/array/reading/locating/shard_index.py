@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from byteatlas.array.spaces import Ints
 from byteatlas.codecs import ShardLayout
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass, field
 
 EMPTY = np.uint64(2**64 - 1)
 MOST_INDEX = 1 << 30

@@ -8,7 +8,6 @@ are locators around locators.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from byteatlas.manifest.model import INLINE, MISSING
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ChunkGrid, RegularGrid
 from byteatlas.types import Buffer, Shape
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

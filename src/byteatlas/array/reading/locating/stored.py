@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from byteatlas.store.base import GetsInto, GetsMany, Store
 from byteatlas.store.nodes import StoredArray
 from byteatlas.store.remote import RemoteStore
 from byteatlas.types import Buffer, Shape
+from byteatlas.values import dataclass, field
 
 SLACK = 16 << 20
 """Bytes that any chunk may have beyond a multiple of what it decodes to."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from byteatlas.array.selection import AxisSelection, Pick, Stepped, Take
 from byteatlas.array.spaces import Ints
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ChunkGrid, RegularGrid
+from byteatlas.values import dataclass, replace
 
 AxisIndex: TypeAlias = "slice | Ints"
 """Positions along one axis: a slice, or an index array that works on its axis by itself."""

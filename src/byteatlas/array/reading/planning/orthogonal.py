@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.array.spaces import AxisParts, ChunkNumbers, PlanRows
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ChunkGrid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from byteatlas.array.spaces import ChunkNumbers, Ints
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ChunkGrid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

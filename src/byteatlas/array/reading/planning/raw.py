@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from byteatlas.array.reading.planning.strides import Segment, cut, strides_of
 from byteatlas.array.spaces import Ints
 from byteatlas.codecs import RawLayout
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 LOCAL_REQUEST, REMOTE_REQUEST = 64 << 10, 4 << 10
 """Bytes that could be read in the time that preparing one partial read for index arrays takes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.array.reading.fetching.pool import ReadScratch
 from byteatlas.array.reading.planning.points import PointPlan
 from byteatlas.array.spaces import Ints, Items
 from byteatlas.errors import CorruptChunk
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

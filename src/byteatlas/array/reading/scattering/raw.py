@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.array.reading.planning.axes import AxisIndex
 from byteatlas.array.reading.planning.raw import RawRequest
 from byteatlas.array.reading.planning.strides import strides_of
 from byteatlas.array.spaces import Items
+from byteatlas.values import dataclass
 
 
 def chunk_view(target: NDArray[Any], where: Sequence[AxisIndex], inside: Sequence[AxisIndex]) -> NDArray[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from byteatlas.array.reading.planning.axes import AxisPlan
 from byteatlas.array.reading.planning.orthogonal import ReadPlan
 from byteatlas.array.spaces import AxisParts
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 FEW = 3
 """So many chunks are faster put into the result one by one."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 
 MOST_TEXT = 1 << 16
 MOST_DEPTH = 16

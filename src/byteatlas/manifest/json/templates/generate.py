@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import InvalidMetadata
 from byteatlas.manifest.json.templates.expressions import HOLE, Column, Scope, Slow, Templates, uncontrolled
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass
 
 BLOCK = 1 << 18
 DimensionValues = Sequence[int]

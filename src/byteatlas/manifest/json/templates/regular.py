@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import posixpath
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from byteatlas.manifest.model import MISSING, WHOLE, ChunkManifest
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.tree import WrittenArray, key_prefix
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 
 FEWEST = 8
 """Fewer chunks than this are written as they are."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.memory import MemorySource
@@ -14,6 +13,7 @@ from byteatlas.manifest.json.text.reader import Reader, unescape
 from byteatlas.manifest.json.text.tokens import Entries, scan_object
 from byteatlas.manifest.tree import is_document
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 
 _TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
 

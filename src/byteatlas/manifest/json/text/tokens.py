@@ -8,7 +8,6 @@ the outcome is exact for every JSON text; only its speed depends on the regulari
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from byteatlas.manifest.json.text.reader import CLOSE, COLON, COMMA, OPEN, QUOTE, SPACE, WINDOW, Reader, unescape
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
