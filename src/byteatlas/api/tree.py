@@ -43,7 +43,7 @@ class VirtualTree(VirtualGroup):
         return tree(mask_by_value(self, box, read=reader(access), keep_cut=keep_cut, fill=fill), access)
 
     def __getitem__(self, path: str) -> VirtualArray | VirtualTree:
-        found = super(VirtualTree, self).__getitem__(path)
+        found = super().__getitem__(path)
         return tree(found, self.access or DEFAULT) if isinstance(found, VirtualGroup) else found
 
 

@@ -16,8 +16,8 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 OWN = {"byteatlas", "byteatlas_scanners"}
 FOR_DEVELOPERS = {"test", "dev", "bench"}
-NOT_SHIPPED = {"make_registry.py": {"pyproj"}}
-"""Programs that write tables, and what they need of the extra ``test``."""
+NOT_SHIPPED = {"make_registry.py": {"pyproj"}, "parametrize.py": {"pytest"}}
+"""Programs that write tables, what is for tests of others, and what they need of the extra ``test``."""
 THROUGH_OTHERS = {
     "aiohttp": "fsspec opens http:// with it",
     "requests": "fsspec's protocols that are not asynchronous",
