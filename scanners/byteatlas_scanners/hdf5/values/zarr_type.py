@@ -13,9 +13,9 @@ from byteatlas.meta.elements import (
     NULLPAD,
     NULLTERM,
     SPACEPAD,
+    ElementLayout,
     Field,
     Integer,
-    Layout,
     Plain,
     Real,
     Record,
@@ -66,7 +66,7 @@ def to_zarr(dt: Datatype) -> Stored:
     return Stored(dtypes.from_numpy(values), (_codec(found),), inner)
 
 
-def _codec(found: Layout) -> CodecSpec:
+def _codec(found: ElementLayout) -> CodecSpec:
     stored = stored_dtype(found)
     if stored is None:
         return CodecSpec(ELEMENTS, {"layout": to_json(found)})
@@ -112,7 +112,7 @@ def _descr(kind: np.dtype[Any]) -> list[JSON]:
     return out
 
 
-def layout(dt: Datatype) -> Layout:
+def layout(dt: Datatype) -> ElementLayout:
     """How one element's bytes become a value. Raises `Unsupported` (reason ``datatype``)."""
     plain = dt.plain
     match dt.kind:
@@ -169,7 +169,7 @@ def _real(dt: Datatype) -> Real:
     return found
 
 
-def _complex(dt: Datatype, base: Datatype | None) -> Layout:
+def _complex(dt: Datatype, base: Datatype | None) -> ElementLayout:
     plain = base.plain if base is not None else None
     if base is None or plain is None:
         raise _unsupported("a complex type of uncommon floats")
@@ -188,7 +188,7 @@ def _opaque(dt: Datatype) -> Plain:
     return Plain(f"{order or '<'}{kind}8[{unit}]")
 
 
-def _compound(dt: Datatype) -> Layout:
+def _compound(dt: Datatype) -> ElementLayout:
     if not dt.members:
         raise _unsupported("a compound without members")
     members = dt.members

@@ -24,7 +24,7 @@ from byteatlas.codecs.hdf5 import bits as hdf5_bits
 from byteatlas.codecs.hdf5 import blocks as hdf5_blocks
 from byteatlas.codecs.hdf5 import blosc2_frame
 from byteatlas.errors import Unsupported
-from byteatlas.meta.elements import Layout, decode, dtype, from_json
+from byteatlas.meta.elements import ElementLayout, decode, dtype, from_json
 from byteatlas.meta.place import invalid
 from byteatlas.values import dataclass
 
@@ -104,7 +104,7 @@ class Blosc2:
 class Elements:
     """array -> bytes: elements in a layout that NumPy dtypes cannot say."""
 
-    layout: Layout
+    layout: ElementLayout
 
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         made = dtype(self.layout)

@@ -8,9 +8,9 @@ from byteatlas.meta.elements.layout import (
     NULLPAD,
     NULLTERM,
     SPACEPAD,
+    ElementLayout,
     Field,
     Integer,
-    Layout,
     Plain,
     Real,
     Record,
@@ -25,7 +25,7 @@ MOST_NESTING = 32
 MOST_SIZE = 1 << 32
 
 
-def to_json(layout: Layout) -> JSON:
+def to_json(layout: ElementLayout) -> JSON:
     """The layout as a JSON object, tagged by ``kind``."""
     match layout:
         case Plain(kind):
@@ -48,7 +48,7 @@ def to_json(layout: Layout) -> JSON:
             return {"kind": "record", "size": size, "fields": [[f.name, f.offset, to_json(f.layout)] for f in fields]}
 
 
-def from_json(document: JSON, depth: int = 0) -> Layout:
+def from_json(document: JSON, depth: int = 0) -> ElementLayout:
     """The layout in a codec configuration. Raises `InvalidMetadata`."""
     if depth > MOST_NESTING:
         raise invalid("an element layout nested too deep")
@@ -61,7 +61,7 @@ def from_json(document: JSON, depth: int = 0) -> Layout:
     return found
 
 
-def _from_json(document: JSON, depth: int) -> Layout:
+def _from_json(document: JSON, depth: int) -> ElementLayout:
     if isinstance(document, str):
         kind = np.dtype(document)
         if kind.kind not in "biufcmMSV" or kind.names or kind.subdtype:
@@ -71,7 +71,7 @@ def _from_json(document: JSON, depth: int) -> Layout:
     return _from_object(tag, document, depth)
 
 
-def _from_object(tag: str, document: JSON, depth: int) -> Layout:
+def _from_object(tag: str, document: JSON, depth: int) -> ElementLayout:
     if tag == "array":
         dims = tuple(_count(n) for n in document["dims"])
         return Sub(dims, from_json(document["base"], depth + 1))

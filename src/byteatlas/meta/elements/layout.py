@@ -75,7 +75,7 @@ class Sub:
     """A small array in each element."""
 
     dims: Shape
-    base: Layout
+    base: ElementLayout
 
     @property
     def size(self) -> int:
@@ -88,7 +88,7 @@ class Field:
 
     name: str
     offset: int
-    layout: Layout
+    layout: ElementLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ class Record:
     fields: tuple[Field, ...]
 
 
-Layout: TypeAlias = Plain | Integer | Real | Truth | Text | Sub | Record
+ElementLayout: TypeAlias = Plain | Integer | Real | Truth | Text | Sub | Record
 
 
-def dtype(layout: Layout) -> np.dtype[Any]:
+def dtype(layout: ElementLayout) -> np.dtype[Any]:
     """The NumPy dtype of decoded values: native byte order, records packed."""
     match layout:
         case Plain(kind):
@@ -146,7 +146,7 @@ def _real_dtype(layout: Real) -> np.dtype[Any]:
     )
 
 
-def stored_dtype(layout: Layout) -> np.dtype[Any] | None:
+def stored_dtype(layout: ElementLayout) -> np.dtype[Any] | None:
     """The NumPy dtype that reads the stored bytes as they are (byte order, offsets), or None when there is none."""
     match layout:
         case Plain(kind):

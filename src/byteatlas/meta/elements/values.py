@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from byteatlas.meta.elements.layout import (
     NULLTERM,
     SPACEPAD,
+    ElementLayout,
     Integer,
-    Layout,
     Plain,
     Real,
     Record,
@@ -27,7 +27,7 @@ Bytes2: TypeAlias = NDArray[np.uint8]
 """Elements as rows: shape (count, size)."""
 
 
-def decode(layout: Layout, rows: Bytes2) -> NDArray[Any]:
+def decode(layout: ElementLayout, rows: Bytes2) -> NDArray[Any]:
     """Values of elements given as rows of bytes; shape (count,), or (count, *dims) for a `Sub`."""
     if rows.ndim != 2 or rows.shape[1] != layout.size:
         raise invalid(f"elements of {rows.shape[1:]} bytes where the layout has {layout.size}")

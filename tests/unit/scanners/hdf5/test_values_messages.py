@@ -210,7 +210,7 @@ def test_undoing_filters_is_bounded() -> None:
     assert plain(1, b"raw", 3) == b"raw"
 
 
-LAYOUTS: list[elements.Layout] = [
+LAYOUTS: list[elements.ElementLayout] = [
     elements.Plain("<i4"),
     elements.Integer(3, ">", 2, 17, True),
     elements.Real(2, "<", 15, 7, 8, 0, 7, 127, True),
@@ -222,7 +222,7 @@ LAYOUTS: list[elements.Layout] = [
 
 
 @pytest.mark.parametrize("which", LAYOUTS)
-def test_element_layouts_survive_json(which: elements.Layout) -> None:
+def test_element_layouts_survive_json(which: elements.ElementLayout) -> None:
     assert elements.from_json(elements.to_json(which)) == which
 
 
