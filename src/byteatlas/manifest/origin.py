@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from byteatlas.errors import BadRequest, Forbidden
+from byteatlas.errors import BadRequest, Forbidden, Unsupported
 from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.policy import FILES, Policy, foreign, origin_of
+from byteatlas.manifest.kinds.joined import JoinedInfo
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import Renamed, all_arrays, map_arrays
 
@@ -23,20 +24,29 @@ def marked(node: VirtualNode, origin: str) -> VirtualNode:
         return node
 
     def info(source: SourceInfo) -> SourceInfo:
+        if isinstance(source, JoinedInfo):
+            return source.renamed(info)
         return replace(source, foreign=foreign(origin, source.url))
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
-        if all(s.foreign == foreign(origin, s.url) for s in old.manifest.sources):
+        if all(s.foreign == foreign(origin, s.url) for s in _files(old.manifest.sources)):
             return old
         return replace(old, manifest=Renamed(old.manifest, info))
 
     return map_arrays(node, array)
 
 
+def _files(sources: Iterable[SourceInfo]) -> Iterator[SourceInfo]:
+    """Sources, and for those that are made of parts of others, these."""
+    for source in sources:
+        yield from source.files if isinstance(source, JoinedInfo) else (source,)
+
+
 def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
     """Whether the references of a tree may be written into a map.
 
     Raises:
+        Unsupported: an array has chunks that are made of several byte ranges.
         Forbidden: one leads to a file of this machine that something from elsewhere named. In a map that lies here it
             would look like the caller's own.
         BadRequest: one leads to an open file, which nobody else can find.
@@ -46,10 +56,13 @@ def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
         table = array.manifest.sources
         if id(table) in fine:
             continue
-        doubtful = [s for s in table if s.foreign or s.url.startswith(OPEN_FILE)]
+        doubtful = [s for s in table if s.foreign or s.url.startswith(OPEN_FILE) or isinstance(s, JoinedInfo)]
         if not doubtful:
             fine[id(table)] = table
         for source in used(array, doubtful) if doubtful else ():
+            if isinstance(source, JoinedInfo):
+                why = f"{path or 'the array'} has chunks of several byte ranges, which no reference map expresses"
+                raise Unsupported("layout", f"{why}; scan with inline_below to copy small ones into the map")
             if source.url.startswith(OPEN_FILE):
                 raise BadRequest(f"{path}: its bytes are in an open file, which has no name that a map could give")
             try:
