@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy, foreign
@@ -110,6 +110,13 @@ class Named(Protocol):
     def foreign(self) -> bool: ...
 
 
+@runtime_checkable
+class MadeOfOthers(Protocol):
+    """A source that is no file of its own (`byteatlas.manifest.kinds.joined`)."""
+
+    def source(self, opener: Opener) -> Source: ...
+
+
 def opened(opener: Opener, named: Named) -> Source:
     """Open what a map or file names. An opener without a policy of its own opens nothing that is foreign.
 
@@ -117,6 +124,8 @@ def opened(opener: Opener, named: Named) -> Source:
         Forbidden: the policy does not allow it.
         FetchFailed: it is not there.
     """
+    if isinstance(named, MadeOfOthers):
+        return named.source(opener)
     if not named.foreign:
         return opener(named.url)
     if isinstance(opener, SourcePool):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from byteatlas.errors import BadRequest, Forbidden
+from byteatlas.errors import BadRequest, Forbidden, Unsupported
 from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.policy import Policy, foreign
+from byteatlas.manifest.kinds.joined import JoinedInfo
 from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays, map_arrays
@@ -22,10 +23,12 @@ def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
     """
 
     def info(source: SourceInfo) -> SourceInfo:
+        if isinstance(source, JoinedInfo):
+            return source.renamed(info)
         return replace(source, foreign=foreign(origin, source.url))
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
-        if all(s.foreign == foreign(origin, s.url) for s in old.manifest.sources):
+        if all(s.foreign == foreign(origin, s.url) for s in _files(old.manifest.sources)):
             return old
         return replace(old, manifest=RenamedManifest(old.manifest, info))
 
@@ -33,10 +36,17 @@ def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
     return found if isinstance(found, VirtualGroup) else node
 
 
+def _files(sources: Iterable[SourceInfo]) -> Iterator[SourceInfo]:
+    """Sources, and for those that are made of parts of others, these."""
+    for source in sources:
+        yield from source.files if isinstance(source, JoinedInfo) else (source,)
+
+
 def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
     """Whether the references of a tree may be written into a map.
 
     Raises:
+        Unsupported: an array has chunks that are made of several byte ranges.
         Forbidden: one leads to a file of this machine that something from elsewhere named. In a map that lies here it
             would look like the caller's own.
         BadRequest: one leads to an open file, which nobody else can find.
@@ -47,10 +57,13 @@ def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
         table = array.manifest.sources
         if id(table) in fine:
             continue
-        doubtful = [s for s in table if s.foreign or s.url.startswith(OPEN_FILE)]
+        doubtful = [s for s in table if s.foreign or s.url.startswith(OPEN_FILE) or isinstance(s, JoinedInfo)]
         if not doubtful:
             fine[id(table)] = table
         for source in used(array, doubtful) if doubtful else ():
+            if isinstance(source, JoinedInfo):
+                why = f"{path or 'the array'} has chunks of several byte ranges, which no reference map expresses"
+                raise Unsupported("layout", f"{why}; scan with inline_below to copy small ones into the map")
             if source.url.startswith(OPEN_FILE):
                 raise BadRequest(f"{path}: its bytes are in an open file, which has no name that a map could give")
             try:

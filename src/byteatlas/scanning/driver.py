@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from byteatlas.errors import CorruptFile, Unsupported
+from byteatlas.errors import BadRequest, CorruptFile, Unsupported
 from byteatlas.io.open import NamedBy
+from byteatlas.io.parts import SourceWindow
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.stamp import stamp_of
 from byteatlas.io.wrap import BlockCache
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
-from byteatlas.scanning.duties import complete
+from byteatlas.scanning.duties import complete, shifted
 from byteatlas.scanning.feed import Decoder, Feed, cached, fetched
 from byteatlas.scanning.plugins import likely
 from byteatlas.types import ByteRange
@@ -108,8 +109,13 @@ def scan_source(
     format: str | None = None,
     block: int = 64 << 10,
     progress: Progress | None = None,
+    window: ByteRange | None = None,
 ) -> VirtualGroup:
     """Find the format of one file and scan it.
+
+    Args:
+        window: scan only this part of the file, which is a file of its own in it (a member of an archive that is stored
+            as it is). The references lead to the file itself.
 
     Raises:
         FetchFailed: bytes could not be fetched; with the URL and the range.
@@ -120,6 +126,11 @@ def scan_source(
     if isinstance(source, BlockCache):
         source.warm()
     size, stamp = source.size(), stamp_of(plain)  # what the file system says of a file is asked for once
+    if window is not None:
+        if window.offset < 0 or window.length < 0 or window.end > size:
+            raise BadRequest(f"{window} is not a part of {source.url}, which has {size} bytes")
+        source, block = SourceWindow(source, window.offset, window.length), 0
     scanner = recognise(source, opener, scanners, format=format, block=block)
-    parser = complete(scanner, SourceInfo(source.url, size, stamp), options)
-    return run(parser, source, opener, block=block, progress=progress)
+    parser = complete(scanner, SourceInfo(source.url, source.size(), stamp), options)
+    found = run(parser, source, opener, block=block, progress=progress)
+    return found if window is None else shifted(found, SourceInfo(source.url, size, stamp), window.offset)

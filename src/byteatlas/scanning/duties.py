@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
+import numpy as np
+
 from byteatlas.errors import BadRequest, FileFault, InvalidMetadata, NotFound, Unsupported
 from byteatlas.io.policy import FILES, origin_of
-from byteatlas.manifest.model import ChunkManifest, ReportItem, SourceInfo, VirtualArray, VirtualGroup
+from byteatlas.manifest.model import WHOLE, ChunkManifest, ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.names import legal_name
 from byteatlas.scanning.contract import Option, Parse, Scanner, ScanOptions
@@ -168,3 +170,26 @@ def only_group(root: VirtualGroup, path: str, url: str) -> VirtualGroup:
         if (item.path + "/").startswith(inside) or not parts
     ]
     return replace(node, report=tuple(report))
+
+
+# --------------------------------------------------------------------------------------- a file inside of another
+
+
+def shifted(group: VirtualGroup, whole: SourceInfo, by: int) -> VirtualGroup:
+    """The scan of a part of a file, with references into the file itself (``whole``), of which it begins at ``by``."""
+    arrays = {name: replace(a, manifest=_shifted(a.manifest.load(), whole, by)) for name, a in group.arrays.items()}
+    groups = {name: shifted(below, whole, by) for name, below in group.groups.items()}
+    return replace(group, arrays=arrays, groups=groups)
+
+
+def _shifted(manifest: ChunkManifest, whole: SourceInfo, by: int) -> ChunkManifest:
+    own = np.array([info.url == whole.url for info in manifest.sources], np.bool_)
+    if not own.any():
+        return manifest
+    moved = np.zeros(len(manifest.source), np.bool_)
+    stored = manifest.source >= 0
+    moved[stored] = own[manifest.source[stored]]
+    if bool((manifest.length[moved] == WHOLE).any()):
+        raise Unsupported(Reason.LAYOUT, "a chunk that is a whole file, in a file inside of another")
+    sources = tuple([whole if mine else info for info, mine in zip(manifest.sources, own, strict=True)])
+    return replace(manifest, sources=sources, offset=manifest.offset + moved.astype(np.uint64) * np.uint64(by))

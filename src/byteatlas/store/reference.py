@@ -13,8 +13,8 @@ import numpy as np
 
 from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import opened
+from byteatlas.io.parts import SourceWindow
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.window import SourceWindow
 from byteatlas.io.wrap import Coalescing
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.tree import WrittenArray, node_documents

@@ -14,8 +14,8 @@ from byteatlas.errors import BadRequest, CorruptFile, Unsupported
 from byteatlas.io.file import open_file
 from byteatlas.io.local import LocalSource
 from byteatlas.io.memory import MemorySource
+from byteatlas.io.parts import SourceWindow
 from byteatlas.io.source import Source
-from byteatlas.io.window import SourceWindow
 from byteatlas.io.wrap import Coalescing
 from byteatlas.store.base import check_key, check_size
 from byteatlas.types import Buffer, ByteRange
