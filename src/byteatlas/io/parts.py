@@ -15,7 +15,7 @@ from byteatlas.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SourceWindow:
-    """``length`` bytes of a source from ``start`` on, as a source: a file inside of another one, a member of an archive.
+    """``length`` bytes of a source from ``start`` on, as a source: a file inside of another one.
 
     ``name`` is its URL in messages; empty = the URL of the source.
     """
