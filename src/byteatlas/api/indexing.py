@@ -74,7 +74,7 @@ def scan(
     chosen = options or ScanOptions()
     if side_file is not None:
         chosen = replace(chosen, max_inline=max(chosen.max_inline, chosen.max_side))
-    found = scan_source(
+    found: VirtualNode = scan_source(
         access.open(name),
         access.pool(),
         installed() if scanners is None else scanners,
@@ -86,6 +86,7 @@ def scan(
         from byteatlas.manifest.origin import marked
 
         found = marked(found, name)
+    assert isinstance(found, VirtualGroup)
     if side_file is not None:
         from byteatlas.manifest.ops.inline import aside
 

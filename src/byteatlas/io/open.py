@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.policy import Policy, foreign
+from byteatlas.io.policy import Policy
 from byteatlas.io.remote import FsspecSource
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.storage_options import StorageOptions
@@ -79,25 +78,6 @@ class SourcePool:
         """
         self._policy.check(url, foreign=True)
         return self(url)
-
-
-@dataclass(frozen=True, slots=True)
-class NamedBy:
-    """An opener for what the file at ``origin`` names, which has a right to less than the caller."""
-
-    opener: Opener
-    origin: str
-
-    def __call__(self, url: str) -> Source:
-        return opened(self.opener, Name(url, foreign(self.origin, url)))
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A URL, and whether something from elsewhere names it without a right to it (`byteatlas.io.policy.foreign`)."""
-
-    url: str
-    foreign: bool
 
 
 class Named(Protocol):

@@ -9,16 +9,18 @@ import numpy as np
 
 from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.open_file import OPEN_FILE
-from byteatlas.io.policy import Policy, foreign
-from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.io.policy import FILES, Policy, foreign, origin_of
+from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import Renamed, all_arrays, map_arrays
 
 
-def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
+def marked(node: VirtualNode, origin: str) -> VirtualNode:
     """The tree with ``foreign`` set on each source that a file at ``origin`` has no right to name.
 
     A scanner makes its sources as it likes; this looks at what came out.
     """
+    if origin_of(origin) == FILES:
+        return node
 
     def info(source: SourceInfo) -> SourceInfo:
         return replace(source, foreign=foreign(origin, source.url))
@@ -28,8 +30,7 @@ def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
             return old
         return replace(old, manifest=Renamed(old.manifest, info))
 
-    found = map_arrays(node, array)
-    return found if isinstance(found, VirtualGroup) else node
+    return map_arrays(node, array)
 
 
 def check_written(node: VirtualNode, policy: Policy | None = None) -> None:

@@ -7,13 +7,13 @@ together cost one request; a batch is one round trip, however many parsers asked
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from byteatlas.errors import ByteatlasError, CorruptFile, FetchFailed, Unsupported
 from byteatlas.io.local import LocalSource
-from byteatlas.io.open import NamedBy
-from byteatlas.io.policy import join
+from byteatlas.io.open import opened
+from byteatlas.io.policy import foreign, join
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.stamp import stamp_of
 from byteatlas.io.wrap import BlockCache
@@ -74,14 +74,18 @@ class Feed:
     def _other(self, url: str, others: dict[str, Source]) -> Source:
         full = join(self.main.url, url)
         if full not in others:
-            others[full] = cached(self.opener(full), self.block)
+            others[full] = cached(opened(self.opener, self._named(full)), self.block)
         return others[full]
+
+    def _named(self, url: str) -> SourceInfo:
+        """Another file, as the scanned one names it."""
+        return SourceInfo(url, foreign=foreign(self.main.url, url))
 
     def _stat(self, url: str, others: dict[str, Source]) -> SourceInfo | None:
         full = join(self.main.url, url)
         try:
             other = self._other(url, others)
-            return SourceInfo(full, other.size(), stamp_of(other))
+            return replace(self._named(full), size=other.size(), stamp=stamp_of(other))
         except FetchFailed as error:
             if isinstance(error.__cause__, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
                 return None
@@ -100,7 +104,7 @@ def run(
 
     Raises whatever the parser raises; `CorruptFile` errors name the file.
     """
-    feed, others, done = Feed(cached(main, block), NamedBy(opener, main.url), block), {}, 0  # type: tuple[Feed, dict[str, Source], int]
+    feed, others, done = Feed(cached(main, block), opener, block), {}, 0  # type: tuple[Feed, dict[str, Source], int]
     try:
         asks = next(parser)
         while True:
