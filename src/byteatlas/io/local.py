@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from byteatlas.errors import FetchFailed
 from byteatlas.types import Buffer, ByteRange
@@ -66,9 +66,9 @@ class LocalSource:
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
         return LocalSource, (self._url,)  # a descriptor means nothing elsewhere
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
         if getattr(self, "_fd", -1) >= 0:
-            os.close(self._fd)
+            close(self._fd)  # a parameter: at the end of the process this module's names are gone
             self._fd = -1
 
     @property
