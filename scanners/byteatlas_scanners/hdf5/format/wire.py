@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from byteatlas.checksums import lookup3
+from byteatlas.checksums import lookup3, lookup3_function
 from byteatlas.errors import CorruptFile
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Buffer, ByteRange
@@ -154,9 +154,9 @@ def verify(data: Buffer, address: int, what: str) -> None:
 
 def verify_all(blocks: Sequence[Buffer], what: str) -> None:
     """Check many structures, each with its checksum in its last four bytes."""
-    number = int.from_bytes
+    check, number = lookup3_function(), int.from_bytes
     for data in blocks:
-        if number(data[-4:], "little") != lookup3(data[:-4]):
+        if number(data[-4:], "little") != check(data[:-4]):
             raise CorruptFile(0, f"wrong checksum of {what}")
 
 

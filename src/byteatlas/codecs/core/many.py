@@ -3,6 +3,8 @@
 Putting 256 bytes into an array by themselves costs more than inflating them. Here every byte codec takes and gives a
 whole list; the results are joined and seen as one array. Whatever is not as it should be (a decoder that fails, a
 chunk of another length) ends the batch: its chunks are then decoded one by one, so that the error names the right one.
+
+This second way beside ``decode`` pays in ``tests.bench reading``: "read 100000 chunks of 256 bytes".
 """
 
 from __future__ import annotations

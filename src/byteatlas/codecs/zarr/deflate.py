@@ -2,7 +2,8 @@
 
 Where the decoded size is known, libdeflate (through imagecodecs) inflates straight into the target; it stops at the
 target's size. Streams that it does not take (several gzip members, streams that end early) go to the standard library,
-which is told the most bytes that it may give.
+which is told the most bytes that it may give. ``tests.bench reading`` pays for the first way (1 MiB chunks), and for
+the standard library where chunks are tiny.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "complex64", "complex128",
 )  # fmt: skip
-PLAIN: Mapping[np.dtype[Any], DataType] = {np.dtype(n): DataType(n, np.dtype(n)) for n in NUMBERS}
+NUMBER_TYPES: Mapping[str, DataType] = {n: DataType(n, np.dtype(n)) for n in NUMBERS}
 """One object for each, so that the descriptions of thousands of arrays are seen to be equal at once."""
+PLAIN: Mapping[np.dtype[Any], DataType] = {found.numpy: found for found in NUMBER_TYPES.values()}
 NARROW = (
     "int2", "int4", "uint2", "uint4", "bfloat16", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4",
     "float8_e4m3", "float8_e4m3fn", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",

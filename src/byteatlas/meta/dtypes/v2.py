@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ def numpy_v2(document: JSON, depth: int = 0) -> np.dtype[Any]:
     raise invalid(f"{document!r} is no data type")
 
 
+@lru_cache(256)  # the arrays of a map have few types, and a type string costs as much as all other members
 def _simple_v2(text: str) -> np.dtype[Any]:
     if text in NARROW:
         return narrow(text)

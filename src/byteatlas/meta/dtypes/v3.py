@@ -15,6 +15,7 @@ from byteatlas.meta.dtypes.names import (
     MOST_ITEMSIZE,
     MOST_NESTING,
     NARROW,
+    NUMBER_TYPES,
     NUMBERS,
     OBJECT,
     OPTIONAL,
@@ -46,8 +47,8 @@ def from_v3(document: JSON, depth: int = 0) -> DataType:
             raise invalid(f"{document!r} is no data type")
     if not isinstance(name, str):
         raise invalid(f"{document!r} is no data type")
-    if name in NUMBERS:
-        return DataType(name, np.dtype(name))
+    if name in NUMBER_TYPES:
+        return NUMBER_TYPES[name]
     if name in NARROW:
         return DataType(name, narrow(name))
     if name.startswith("complex_"):
