@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.chunks import read_chunks
 
 from byteatlas.errors import Absent
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.model import Encoding
 from byteatlas.scanning.contract import Ask, Scanner, ScanOptions

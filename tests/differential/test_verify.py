@@ -15,8 +15,8 @@ from tests.places import FIXTURES, ROOT
 from byteatlas import api
 from byteatlas.errors import FetchFailed
 from byteatlas.io.local import LocalSource
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.wrap import Counting
+from byteatlas.io.sources.layers import Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.verifying import VerifyOptions, VerifyReport

@@ -19,7 +19,7 @@ from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.documents import consolidate
 from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.errors import ByteatlasError
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.store.memory import MemoryStore
 from byteatlas.store.zip import ZipStore
 

@@ -14,7 +14,7 @@ from byteatlas.array import Array, ReadOptions, open_node
 from byteatlas.array.reading import elements, raw_parts
 from byteatlas.array.reading import read as read_module
 from byteatlas.errors import BadSelection
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid
 

@@ -10,9 +10,9 @@ from byteatlas.io.local import local_path
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Source
+from byteatlas.io.sources.layers import Retry
 from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
-from byteatlas.io.wrap import Retry
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
 

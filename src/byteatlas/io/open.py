@@ -9,10 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy, foreign
-from byteatlas.io.remote import FsspecSource
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.layers import Retry, Retrying
+from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.wrap import Retry, Retrying
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 

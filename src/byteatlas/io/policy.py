@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from byteatlas.errors import Forbidden
 from byteatlas.io.local import local_path
-from byteatlas.io.open_file import OPEN_FILE
+from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.values import dataclass
 
 

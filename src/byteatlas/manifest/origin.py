@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from byteatlas.errors import BadRequest, Forbidden, Unsupported
-from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.policy import Policy, foreign
+from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.manifest.kinds.joined import JoinedInfo
 from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, VirtualNode

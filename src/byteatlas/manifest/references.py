@@ -12,10 +12,10 @@ from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import form_of_name
 from byteatlas.io.local import LocalSource, absolute, local_path
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.open_file import OPEN_FILE
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions

@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from byteatlas.errors import BadRequest, CorruptFile, Unsupported
 from byteatlas.io.open import NamedBy
-from byteatlas.io.parts import SourceWindow
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.layers import BlockCache
+from byteatlas.io.sources.parts import SourceWindow
 from byteatlas.io.stamp import stamp_of
-from byteatlas.io.wrap import BlockCache
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.duties import complete, shifted

@@ -24,8 +24,8 @@ from byteatlas.io.local import LocalSource
 from byteatlas.io.open import opened
 from byteatlas.io.policy import foreign, join
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.layers import BlockCache
 from byteatlas.io.stamp import stamp_of
-from byteatlas.io.wrap import BlockCache
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.contract import Ahead, Answer, Ask, Decode, Elsewhere, Fault, Stat, Whole

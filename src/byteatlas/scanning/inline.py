@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from byteatlas.errors import FileFault
-from byteatlas.io.parts import CONSTANT
+from byteatlas.io.sources.parts import CONSTANT
 from byteatlas.manifest.kinds.joined import JoinedInfo
 from byteatlas.manifest.model import INLINE, ChunkManifest, ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Ask, Elsewhere, Parse

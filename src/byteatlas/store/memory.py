@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, Sequence
 
 from byteatlas.errors import Forbidden
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.store.base import check_key, check_size, check_writable
 from byteatlas.types import Buffer
 

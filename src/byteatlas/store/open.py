@@ -9,7 +9,7 @@ from pathlib import Path
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.open_file import OPEN_FILE
+from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.store.base import Store, is_zip
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MappingStore

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import opened
-from byteatlas.io.parts import SourceWindow
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.wrap import Coalescing
+from byteatlas.io.sources.layers import Coalescing
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.parts import SourceWindow
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key

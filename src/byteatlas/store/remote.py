@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra, Unsupported
-from byteatlas.io.remote import EXTRAS, FsspecSource, backend_errors, failure
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Retrying
+from byteatlas.io.sources.layers import Retrying
+from byteatlas.io.sources.remote import EXTRAS, FsspecSource, backend_errors, failure
 from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import JSON, Buffer
 

@@ -11,12 +11,12 @@ import zlib
 from collections.abc import Sequence
 
 from byteatlas.errors import BadRequest, CorruptFile, Unsupported
-from byteatlas.io.file import open_file
 from byteatlas.io.local import LocalSource
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.parts import SourceWindow
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Coalescing
+from byteatlas.io.sources.file_object import open_file
+from byteatlas.io.sources.layers import Coalescing
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.parts import SourceWindow
 from byteatlas.store.base import check_key, check_size
 from byteatlas.types import Buffer, ByteRange
 

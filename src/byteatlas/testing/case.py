@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import scan_source

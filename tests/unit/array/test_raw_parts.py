@@ -17,8 +17,8 @@ from byteatlas.array.reading import elements
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array
 from byteatlas.errors import InvalidMetadata
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.wrap import Counting, Counts
+from byteatlas.io.sources.layers import Counting, Counts
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta.model import CodecSpec, Encoding, RegularGrid
 from byteatlas.store.directory import DirectoryStore
 

@@ -10,9 +10,9 @@ import pytest
 from tests.array_support import RAW, ZLIB, virtual
 
 from byteatlas.errors import FetchFailed, Forbidden
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Counting, Counts
+from byteatlas.io.sources.layers import Counting, Counts
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import ChunkKeys, Encoding, GroupMeta, RegularGrid
 from byteatlas.store.base import Store

@@ -10,10 +10,10 @@ import pytest
 
 from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.access import DEFAULT, Access, merged
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.policy import Policy, foreign
+from byteatlas.io.sources.layers import Retry, Retrying
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.wrap import Retry, Retrying
 from byteatlas.types import ByteRange
 
 OPTIONS: dict[str, Any] = {

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import pytest
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.file import BLOCK, open_file
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.wrap import Counting
+from byteatlas.io.sources.file_object import BLOCK, open_file
+from byteatlas.io.sources.layers import Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.ops.archive import tar_members, zip_members
 from byteatlas.store.zip import ZipStore
 from byteatlas.types import Buffer, ByteRange

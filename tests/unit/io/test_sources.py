@@ -11,13 +11,13 @@ import pytest
 
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy, join, normal
-from byteatlas.io.remote import FsspecSource, exists
 from byteatlas.io.source import Source
+from byteatlas.io.sources.layers import BlockCache, Coalescing, Counting, Retry, Retrying, coalesce
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.remote import FsspecSource, exists
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.wrap import BlockCache, Coalescing, Counting, Retry, Retrying, coalesce
 from byteatlas.types import Buffer, ByteRange
 
 DATA = bytes(range(256)) * 40

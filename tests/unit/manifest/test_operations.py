@@ -15,8 +15,8 @@ from tests.maps import array, references, same
 
 from byteatlas.array import Array, open_node
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, NotFound, Unsupported
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import Inline, Remote, VirtualArray, VirtualGroup
 from byteatlas.manifest.ops.archive import dereference_archives, split_member, tar_members, zip_members
 from byteatlas.manifest.ops.diff import diff

@@ -13,9 +13,9 @@ from tests.places import FIXTURES
 
 import byteatlas as ba
 from byteatlas.errors import BadRequest, FetchFailed, Forbidden, SourceChanged, Unsupported
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
-from byteatlas.io.parts import CONSTANT, SourceWindow
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.parts import CONSTANT, SourceWindow
 from byteatlas.manifest.kinds.joined import JoinedInfo, joined_chunks
 from byteatlas.manifest.kinds.parameters import Column, with_parameters
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from byteatlas.errors import Absent, CorruptChunk, CorruptFile, FetchFailed, FileFault, Forbidden, Unsupported
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Counting
+from byteatlas.io.sources.layers import Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.contract import Ahead, Elsewhere, Parse, Stat, Whole
 from byteatlas.scanning.driver import run

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from byteatlas.errors import CorruptFile, FetchFailed, FileFault, Forbidden, Unsupported
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
-from byteatlas.io.wrap import BlockCache, Counting
+from byteatlas.io.sources.layers import BlockCache, Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import Elsewhere, FirstBytes, Parse, Scanner, ScanOptions, Stat
 from byteatlas.scanning.driver import pick, recognise, run, scan_source

@@ -12,8 +12,8 @@ import pytest
 from tests.places import FIXTURES, ROOT
 
 from byteatlas.errors import BadRequest
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.driver import pick, recognise, scan_source

@@ -10,9 +10,9 @@ from typing import Any
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.forms import CompressionName, compression_of_bytes, compression_of_name
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.output import Sink
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.types import ByteRange
 
 MOST_EXPANDED = 16 << 30

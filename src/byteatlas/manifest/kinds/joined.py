@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.open import opened
-from byteatlas.io.parts import CONSTANT, Columns, Joined
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.parts import CONSTANT, Columns, Joined
 from byteatlas.io.stamp import check_source
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo
 from byteatlas.types import Shape

@@ -16,9 +16,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from byteatlas.errors import CorruptFile, FetchFailed, NotFound, Unsupported
-from byteatlas.io.file import open_file
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.file_object import open_file
 from byteatlas.manifest.model import WHOLE, ChunkManifest, SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import map_arrays
 from byteatlas.types import ByteRange

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from byteatlas.io.file import open_file
 from byteatlas.io.local import local_path
 from byteatlas.io.source import Source
+from byteatlas.io.sources.file_object import open_file
 
 BLOCK = 8 << 20
 """Bytes of a request: most of a file is read, so that few large ones are best."""

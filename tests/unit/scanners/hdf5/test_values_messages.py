@@ -12,8 +12,8 @@ import pytest
 from h5py import h5t
 
 from byteatlas.errors import ByteatlasError, CorruptFile, InvalidMetadata, Unsupported
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta import elements
 from byteatlas.scanning.driver import run
 from byteatlas_scanners.hdf5.filters import message as filters

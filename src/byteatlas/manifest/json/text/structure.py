@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 
 from byteatlas.errors import InvalidMetadata
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.json.documents import document
 from byteatlas.manifest.json.text.reader import Reader, unescape
 from byteatlas.manifest.json.text.tokens import Entries, scan_object

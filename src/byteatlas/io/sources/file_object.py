@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from byteatlas.errors import ByteatlasError
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import BlockCache
+from byteatlas.io.sources.layers import BlockCache
 from byteatlas.types import ByteRange
 
 BLOCK = 256 << 10

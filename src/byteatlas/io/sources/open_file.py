@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, TypeGuard
 
 from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.local import absolute
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.types import Buffer, ByteRange
 
 OPEN_FILE = "open-file"
@@ -92,7 +92,7 @@ def source_of(file: BinaryIO) -> str | Source:
             pass
     system, path = getattr(file, "fs", None), getattr(file, "path", None)
     if system is not None and isinstance(path, str) and hasattr(system, "unstrip_protocol"):
-        from byteatlas.io.remote import FsspecSource
+        from byteatlas.io.sources.remote import FsspecSource
 
         return FsspecSource.on(system, path, system.unstrip_protocol(path))
     return FileSource(file)
