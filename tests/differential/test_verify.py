@@ -8,16 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from byteatlas.verifying.native.readers import READERS
 from tests.archives import small_archive
 from tests.places import FIXTURES, ROOT
 
 from byteatlas import api
 from byteatlas.errors import FetchFailed
+from byteatlas.importing import object_named
 from byteatlas.io.local import LocalSource
 from byteatlas.io.sources.layers import Counting
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
+from byteatlas.scanning.plugins import installed
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.verifying import VerifyOptions, VerifyReport
 from byteatlas.verifying.compare import first_difference, same_attribute
@@ -214,7 +215,10 @@ def test_libraries_read_files_that_are_not_local(
     """By ranges of the source; a range that fails is an error, and not an array that is not there."""
     data = (FIXTURES / fixture).read_bytes()
     source = Counting(MemorySource(data, "memory://far"))
-    with READERS[format](LocalSource(str(FIXTURES / fixture))) as near, READERS[format](source) as far:
+    name = installed()[format].verify
+    assert name is not None
+    reader = object_named(name)
+    with reader(LocalSource(str(FIXTURES / fixture))) as near, reader(source) as far:
         wanted, found = near.array(path, locator), far.array(path, locator)
         assert wanted is not None
         assert found is not None
@@ -225,7 +229,7 @@ def test_libraries_read_files_that_are_not_local(
         def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
             raise FetchFailed(self.url, "connection lost")
 
-    with pytest.raises(FetchFailed, match="connection lost"), READERS[format](Broken(data, "memory://far")) as broken:
+    with pytest.raises(FetchFailed, match="connection lost"), reader(Broken(data, "memory://far")) as broken:
         broken.array(path, locator)
 
 

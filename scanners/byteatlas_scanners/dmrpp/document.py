@@ -9,7 +9,7 @@ from byteatlas.scanning.reasons import Reason
 from byteatlas.scanning.report import INCOMPLETE, left_out, refusal
 from byteatlas.types import JSON, Shape
 from byteatlas_scanners.dmrpp.files import DataFiles
-from byteatlas_scanners.dmrpp.variable import TYPES, Variable, to_array
+from byteatlas_scanners.dmrpp.variable import TYPES, DAPVariable, to_array
 from byteatlas_scanners.dmrpp.xml import DAP, DMRPP, Element, integer, parse_xml
 
 NOT_VARIABLES = frozenset({"Dimension", "Attribute", "Group", "Enumeration", "Dim"})
@@ -82,7 +82,7 @@ class Document:
     def _variable(self, node: Element, kind: str, path: str, below: str, arrays: dict[str, VirtualArray]) -> None:
         shape, names = self._dims(node, path)
         attributes, lost = read_attributes(node)
-        array = to_array(Variable(node, kind, shape, names, attributes), self._files)
+        array = to_array(DAPVariable(node, kind, shape, names, attributes), self._files)
         arrays[node.get("name") or ""] = array
         notes = [self._files.notes[s.url] for s in array.manifest.sources if s.url in self._files.notes]
         if lost:

@@ -30,7 +30,7 @@ TYPES: Mapping[str, str] = {
 _POSITION = re.compile(r"\[\s*\d{1,18}(\s*,\s*\d{1,18})*\s*\]")
 
 
-class Variable(NamedTuple):
+class DAPVariable(NamedTuple):
     """A variable's element, and what its surroundings say of it."""
 
     node: Element
@@ -40,7 +40,7 @@ class Variable(NamedTuple):
     attributes: Mapping[str, JSON]
 
 
-def to_array(variable: Variable, files: DataFiles) -> VirtualArray:
+def to_array(variable: DAPVariable, files: DataFiles) -> VirtualArray:
     """A variable as an array. Raises `Unsupported`, `InvalidMetadata`, `CorruptFile` (chunks outside of the file)."""
     node, kind, shape, names, attributes = variable
     dtype = _dtype(node, kind)

@@ -101,11 +101,11 @@ def checked(group: VirtualGroup) -> VirtualGroup:
     return replace(_without(group, (), bad), report=tuple(report))
 
 
-Place: TypeAlias = tuple[str, ...]
+TreePath: TypeAlias = tuple[str, ...]
 """The names on the way to a node. (A name that is not legal may hold a slash.)"""
 
 
-def faults(group: VirtualGroup, place: Place = ()) -> Iterator[tuple[Place, FileFault]]:
+def faults(group: VirtualGroup, place: TreePath = ()) -> Iterator[tuple[TreePath, FileFault]]:
     """Nodes that must not be presented, and why: names that are not legal, manifests that do not fit their arrays."""
     for name, array in group.arrays.items():
         why = misfit(array)
@@ -144,7 +144,7 @@ def _status(array: VirtualArray) -> str:
     return "inlined" if getattr(array.manifest, "inlined", None) else "virtual"
 
 
-def _without(group: VirtualGroup, place: Place, bad: Mapping[Place, FileFault]) -> VirtualGroup:
+def _without(group: VirtualGroup, place: TreePath, bad: Mapping[TreePath, FileFault]) -> VirtualGroup:
     arrays = {name: a for name, a in group.arrays.items() if (*place, name) not in bad}
     groups = {n: _without(g, (*place, n), bad) for n, g in group.groups.items() if (*place, n) not in bad}
     return replace(group, arrays=arrays, groups=groups)

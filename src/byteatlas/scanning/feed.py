@@ -45,7 +45,7 @@ Decoder: TypeAlias = Callable[[tuple[CodecSpec, ...], Buffer, int], Buffer]
 """Codecs, encoded bytes and the size of the result to the decoded bytes. Raises `CorruptChunk`, `Unsupported`."""
 
 
-class Other(NamedTuple):
+class NamedFile(NamedTuple):
     """Another file of a scan."""
 
     source: Source
@@ -59,7 +59,7 @@ class Feed:
 
     def __init__(self, main: Source, opener: Opener, block: int = 64 << 10, decode: Decoder | None = None) -> None:
         self._main, self._opener, self._block, self._decode = main, opener, block, decode
-        self._others: dict[str, Other | FileFault] = {}
+        self._others: dict[str, NamedFile | FileFault] = {}
         self._size = main.size()
 
     def answer(self, asks: Sequence[Ask]) -> Sequence[Answer]:
@@ -102,7 +102,7 @@ class Feed:
             return [Fault(other)] * len(ranges)
         return _ranges(other.source, ranges, other.info.size or 0)
 
-    def _other(self, url: str) -> Other | FileFault:
+    def _other(self, url: str) -> NamedFile | FileFault:
         """Another file, or why there is none; asked for once."""
         full = join(self._main.url, url)
         found = self._others.get(full)
@@ -110,13 +110,13 @@ class Feed:
             found = self._others[full] = self._open(full)
         return found
 
-    def _open(self, url: str) -> Other | FileFault:
+    def _open(self, url: str) -> NamedFile | FileFault:
         try:
             info = SourceInfo(url, foreign=foreign(self._main.url, url))
             source = cached(opened(self._opener, info), self._block)
             if isinstance(source, LocalSource):
                 source.read([ByteRange(0, 0)])  # a folder opens like a file, and fails only here
-            return Other(source, replace(info, size=source.size(), stamp=stamp_of(source)))
+            return NamedFile(source, replace(info, size=source.size(), stamp=stamp_of(source)))
         except FetchFailed as error:
             return property_of(url, error)
         except MissingExtra as error:

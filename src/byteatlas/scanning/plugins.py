@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from byteatlas.errors import BadRequest
+from byteatlas.importing import object_named
 from byteatlas.scanning.contract import FirstBytes, Scanner
 
 GROUP = "byteatlas.scanners"
@@ -40,7 +41,7 @@ class Installed(Mapping[str, Scanner]):
     def __getitem__(self, name: str) -> Scanner:
         found = self._loaded.get(name)
         if found is None:
-            found = self._loaded[name] = named(self._targets[name])
+            found = self._loaded[name] = object_named(self._targets[name])
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -114,12 +115,3 @@ def _start(path: str) -> bytes:
         return b""
     finally:
         os.close(file)
-
-
-def named(target: str) -> Any:
-    """The object that a plugin names as ``module:attribute``."""
-    module, _, attribute = target.partition(":")
-    found: Any = import_module(module)
-    for part in attribute.split("."):
-        found = getattr(found, part)
-    return found

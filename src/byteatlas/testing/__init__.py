@@ -13,8 +13,8 @@ of the network at any ask ends the scan with URL and range. Small files are best
 """
 
 from byteatlas.testing.case import Case
-from byteatlas.testing.checks import CHECKS, Check, Finding, assert_conforms, conform
+from byteatlas.testing.checks import CHECKS, Deviation, ScannerCheck, assert_conforms, conform
 from byteatlas.testing.fingerprint import fingerprint
 from byteatlas.testing.parametrize import each_check
 
-__all__ = ["CHECKS", "Case", "Check", "Finding", "assert_conforms", "conform", "each_check", "fingerprint"]
+__all__ = ["CHECKS", "Case", "Deviation", "ScannerCheck", "assert_conforms", "conform", "each_check", "fingerprint"]

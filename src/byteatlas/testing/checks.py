@@ -20,7 +20,7 @@ from byteatlas.testing.faulty import Faulty, Trouble, faulty_opener
 from byteatlas.testing.fingerprint import contents, fingerprint
 from byteatlas.values import dataclass, replace
 
-Check: TypeAlias = Callable[[Case], Iterable[str]]
+ScannerCheck: TypeAlias = Callable[[Case], Iterable[str]]
 
 TRUNCATIONS = 64
 DAMAGES = 120
@@ -30,7 +30,7 @@ STATUSES = frozenset({"virtual", "inlined", "side file", "refused", INCOMPLETE})
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Deviation:
     """Something that is wrong with a scanner."""
 
     case: str
@@ -245,7 +245,7 @@ def _troubled(case: Case, trouble: Trouble, block: int) -> VirtualGroup:
     return case.scan(Faulty(case.source(), trouble), faulty_opener(case.opener(), trouble), block=block)
 
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[ScannerCheck, ...] = (
     recognition,
     declared_options,
     same_again,
@@ -259,12 +259,12 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def conform(case: Case, checks: Iterable[Check] = CHECKS) -> list[Finding]:
+def conform(case: Case, checks: Iterable[ScannerCheck] = CHECKS) -> list[Deviation]:
     """All that is wrong with a scanner on one file; empty when it keeps the contract."""
-    return [Finding(case.name, check.__name__, detail) for check in checks for detail in check(case)]
+    return [Deviation(case.name, check.__name__, detail) for check in checks for detail in check(case)]
 
 
-def assert_conforms(case: Case, checks: Iterable[Check] = CHECKS) -> None:
+def assert_conforms(case: Case, checks: Iterable[ScannerCheck] = CHECKS) -> None:
     """Raises `AssertionError` with everything that is wrong."""
     found = conform(case, checks)
     if found:

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from byteatlas.testing.case import Case
-from byteatlas.testing.checks import CHECKS, Check
+from byteatlas.testing.checks import CHECKS, ScannerCheck
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
-def each_check(cases: Iterable[Case], checks: Iterable[Check] = CHECKS) -> Callable[[Test], Test]:
+def each_check(cases: Iterable[Case], checks: Iterable[ScannerCheck] = CHECKS) -> Callable[[Test], Test]:
     """A decorator for a test that takes ``case`` and ``check``.
 
     ::
 
         @each_check([Case.of(SCANNER, path) for path in FILES])
-        def test_conforms(case: Case, check: Check) -> None:
+        def test_conforms(case: Case, check: ScannerCheck) -> None:
             assert_conforms(case, [check])
     """
     import pytest

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from byteatlas.errors import ByteatlasError, Unsupported
+from byteatlas.importing import object_named
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
-from byteatlas.scanning.plugins import named
 from byteatlas.values import dataclass, field
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
 
@@ -66,7 +66,7 @@ class Originals:
             return f"no other library at hand for format {scanner.name}"
         scanned = scan_source(source, self.opener, self.scanners, ScanOptions(), format=scanner.name)
         try:
-            return Original(url, scanned, self.stack.enter_context(named(scanner.verify)(source)))
+            return Original(url, scanned, self.stack.enter_context(object_named(scanner.verify)(source)))
         except ByteatlasError:
             raise
         except NATIVE_ERRORS as error:

@@ -17,7 +17,7 @@ from byteatlas.io.open import SourcePool
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.io.sources.parts import CONSTANT, SourceWindow
 from byteatlas.manifest.kinds.joined import JoinedInfo, joined_chunks
-from byteatlas.manifest.kinds.parameters import Column, with_parameters
+from byteatlas.manifest.kinds.parameters import ParameterColumn, with_parameters
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source
 from byteatlas.manifest.ops.inline import InlineOptions, inline
 from byteatlas.manifest.origin import marked
@@ -143,7 +143,7 @@ def scaled(scale: Any, zero: Any, tmp_path: Path) -> VirtualArray:
     codecs = (
         CodecSpec(
             "numcodecs.fixedscaleoffset",
-            {"scale": Column("scale"), "offset": Column("zero"), "dtype": "<f8", "astype": "<i2"},
+            {"scale": ParameterColumn("scale"), "offset": ParameterColumn("zero"), "dtype": "<f8", "astype": "<i2"},
         ),
         *LITTLE,
     )
@@ -180,7 +180,7 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
 
 def test_too_many_sets_of_numbers() -> None:
     n = 1 << 16
-    codecs = (CodecSpec("x", {"k": [Column("k")]}), *LITTLE)
+    codecs = (CodecSpec("x", {"k": [ParameterColumn("k")]}), *LITTLE)
     zeros = np.zeros(n, np.uint64)
     manifest = single_source((n,), SourceInfo("a"), zeros, zeros)
     with pytest.raises(Unsupported, match="65536 different"):

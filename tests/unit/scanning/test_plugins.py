@@ -12,12 +12,13 @@ import pytest
 from tests.places import FIXTURES, ROOT
 
 from byteatlas.errors import BadRequest
+from byteatlas.importing import object_named
 from byteatlas.io.open import SourcePool
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.driver import pick, recognise, scan_source
-from byteatlas.scanning.plugins import announced_elsewhere, installed, named, targets_of
+from byteatlas.scanning.plugins import announced_elsewhere, installed, targets_of
 from byteatlas_scanners import BUILT_IN
 
 PLUGIN = """
@@ -46,7 +47,7 @@ def test_the_table_is_what_pyproject_announces() -> None:
     for row in BUILT_IN:
         scanner = installed()[row.name]
         assert scanner.name == row.name
-        assert scanner.verify is None or callable(named(scanner.verify))
+        assert scanner.verify is None or callable(object_named(scanner.verify))
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*/*.*")), ids=lambda p: str(p.name))

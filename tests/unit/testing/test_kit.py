@@ -44,7 +44,7 @@ def example(scanner: GridsScanner | None = None) -> Case:
 
 
 @each_check([example()])
-def test_the_example_of_the_documentation_conforms(case: Case, check: kit.Check) -> None:
+def test_the_example_of_the_documentation_conforms(case: Case, check: kit.ScannerCheck) -> None:
     assert_conforms(case, [check])
 
 
@@ -157,7 +157,7 @@ class _Mistyped(GridsScanner):
         (_Mistyped, kit.declared_options, "not of its option's type"),
     ],
 )
-def test_what_is_wrong_is_found(scanner: Any, check: kit.Check, words: str) -> None:
+def test_what_is_wrong_is_found(scanner: Any, check: kit.ScannerCheck, words: str) -> None:
     found = conform(example(scanner()), [check])
     assert any(words in finding.detail for finding in found), found
     with pytest.raises(AssertionError, match=check.__name__):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.crs.figure import inverse_flattening, semi_major
-from byteatlas_scanners.tiff.crs.registry import Document
+from byteatlas_scanners.tiff.crs.registry import CRSDocument
 from byteatlas_scanners.tiff.crs.wkt import GREENWICH
 
 METHODS: Mapping[str, str] = {
@@ -50,7 +50,7 @@ LONGITUDE_NAMES: Mapping[str, str] = {
 }
 
 
-def cf_attributes(crs: Mapping[str, JSON]) -> Document:
+def cf_attributes(crs: Mapping[str, JSON]) -> CRSDocument:
     """Grid mapping attributes: degrees and metres; only the ellipsoid's where CF has no name for the method."""
     match crs["type"]:
         case "GeographicCRS":
@@ -61,12 +61,12 @@ def cf_attributes(crs: Mapping[str, JSON]) -> Document:
             return {}
 
 
-def _figure(base: Mapping[str, JSON]) -> Document:
+def _figure(base: Mapping[str, JSON]) -> CRSDocument:
     """The figure of the Earth."""
     datum = base.get("datum") or base["datum_ensemble"]
     ellipsoid = datum["ellipsoid"]
     if "radius" in ellipsoid:
-        found: Document = {"earth_radius": semi_major(ellipsoid)}
+        found: CRSDocument = {"earth_radius": semi_major(ellipsoid)}
     else:
         inverse = inverse_flattening(ellipsoid)
         found = {"semi_major_axis": semi_major(ellipsoid), "inverse_flattening": inverse}
@@ -75,12 +75,12 @@ def _figure(base: Mapping[str, JSON]) -> Document:
     return found
 
 
-def _projection(conversion: Mapping[str, JSON]) -> Document:
+def _projection(conversion: Mapping[str, JSON]) -> CRSDocument:
     method = conversion["method"]["name"]
     name = METHODS.get(method)
     if name is None:
         return {}
-    found: Document = {"grid_mapping_name": name}
+    found: CRSDocument = {"grid_mapping_name": name}
     for parameter in conversion["parameters"]:
         label, value = parameter["name"], _plain(parameter)
         if label in PARAMETERS:

@@ -14,7 +14,7 @@ from byteatlas_scanners.tiff.crs import methods as m
 from byteatlas_scanners.tiff.crs import registry
 from byteatlas_scanners.tiff.crs.methods import METHODS, Method
 from byteatlas_scanners.tiff.crs.projection import conversion_json, projected_json
-from byteatlas_scanners.tiff.crs.registry import Document, Unit
+from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 
 MARK = "ESRI PE String = "
 LONGEST, DEEPEST = 4096, 8
@@ -64,7 +64,7 @@ class Node:
         return self.texts[0] if self.texts else "unknown"
 
 
-def definition_in(citation: str) -> Document | None:
+def definition_in(citation: str) -> CRSDocument | None:
     """The system that a citation spells out, in PROJJSON; None when it does not, or in terms not known here."""
     _, mark, text = citation.partition(MARK)
     root = _parse(text[:LONGEST]) if mark else None
@@ -83,7 +83,7 @@ def definition_in(citation: str) -> Document | None:
     return projected_json(root.name, geographic, conversion, registry.unit_json(length, "LinearUnit"))
 
 
-def _conversion(root: Node, length: Unit, angle: Unit) -> Document | None:
+def _conversion(root: Node, length: Unit, angle: Unit) -> CRSDocument | None:
     projection = root.find("PROJECTION")
     given = {n.name.lower(): n.numbers[0] for n in root.nodes if n.keyword == "PARAMETER" and n.numbers}
     if projection is None:
@@ -101,7 +101,7 @@ def _conversion(root: Node, length: Unit, angle: Unit) -> Document | None:
     return conversion_json(method, chosen, length, angle)
 
 
-def _geostationary(given: Mapping[str, float], length: Unit, angle: Unit) -> Document | None:
+def _geostationary(given: Mapping[str, float], length: Unit, angle: Unit) -> CRSDocument | None:
     """ArcGIS has two variants, told apart by ``Option``: PROJ writes 0 for a sweep along y, so 1 is the one along x."""
     longitude = given.get("longitude_of_center", given.get("central_meridian"))
     height = given.get("height", given.get("satellite_height"))
@@ -116,16 +116,16 @@ def _geostationary(given: Mapping[str, float], length: Unit, angle: Unit) -> Doc
     return found
 
 
-def _geographic(node: Node) -> Document | None:
+def _geographic(node: Node) -> CRSDocument | None:
     datum = node.find("DATUM")
     spheroid = datum.find("SPHEROID") if datum is not None else None
     unit, meridian = _unit(node), node.find("PRIMEM")
     if datum is None or spheroid is None or unit is None or len(spheroid.numbers) < 2 or not spheroid.numbers[0] > 0:
         return None
     a, inverse = spheroid.numbers[:2]
-    figure: Document = {"name": spheroid.name}
+    figure: CRSDocument = {"name": spheroid.name}
     figure |= {"semi_major_axis": a, "inverse_flattening": inverse} if inverse else {"radius": a}
-    frame: Document = {"type": "GeodeticReferenceFrame", "name": datum.name, "ellipsoid": figure}
+    frame: CRSDocument = {"type": "GeodeticReferenceFrame", "name": datum.name, "ellipsoid": figure}
     if meridian is not None and meridian.numbers and meridian.numbers[0]:
         frame["prime_meridian"] = {"name": meridian.name, "longitude": meridian.numbers[0]}
     return registry.geographic_json(node.name, frame, registry.ellipsoidal_axes(unit))

@@ -9,7 +9,7 @@ from byteatlas.types import JSON
 from byteatlas_scanners.tiff.crs import registry
 from byteatlas_scanners.tiff.crs.figure import inverse_flattening, semi_major
 from byteatlas_scanners.tiff.crs.geokeys import GeoKey, Keys
-from byteatlas_scanners.tiff.crs.registry import Document, Unit
+from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 
 UNKNOWN = "unknown"
 SAME_FIGURE = 1e-7
@@ -25,7 +25,7 @@ def angular_unit(keys: Keys) -> Unit:
     return registry.DEGREES if size is None or not size > 0 else (UNKNOWN, float(size))
 
 
-def geodetic(keys: Keys) -> Document | None:
+def geodetic(keys: Keys) -> CRSDocument | None:
     """The geographic system: by its code, or from its datum or ellipsoid; None when the keys give neither."""
     code = keys.code(GeoKey.GEODETIC_CRS)
     if code is not None:
@@ -38,7 +38,7 @@ def geodetic(keys: Keys) -> Document | None:
     return registry.geographic_json(str(name), datum, registry.ellipsoidal_axes(angular_unit(keys)))
 
 
-def _registered(code: int, keys: Keys) -> Document | None:
+def _registered(code: int, keys: Keys) -> CRSDocument | None:
     """A registered system, with the figure of the Earth that the keys give where it is another one."""
     found = registry.geographic(code)
     if found is None:
@@ -57,7 +57,7 @@ def _registered(code: int, keys: Keys) -> Document | None:
     return registry.geographic_json(found["name"], own, found["coordinate_system"])
 
 
-def _frame(crs: Document) -> Document:
+def _frame(crs: CRSDocument) -> CRSDocument:
     return dict(crs.get("datum") or crs["datum_ensemble"])
 
 
@@ -81,7 +81,7 @@ def _name_by_datum(keys: Keys) -> str | None:
     return registry.name_of_geographic(datum - 2000, datum) if datum is not None else None
 
 
-def _datum(keys: Keys, names: Mapping[str, str]) -> Document | None:
+def _datum(keys: Keys, names: Mapping[str, str]) -> CRSDocument | None:
     code = keys.code(GeoKey.GEODETIC_DATUM)
     known = registry.datum(code) if code is not None else None
     figure = _ellipsoid(keys, names.get("Ellipsoid") or UNKNOWN)
@@ -101,14 +101,14 @@ def _datum(keys: Keys, names: Mapping[str, str]) -> Document | None:
     return frame
 
 
-def _ellipsoid(keys: Keys, name: str) -> Document | None:
+def _ellipsoid(keys: Keys, name: str) -> CRSDocument | None:
     """By its code, or by its axes; None without either."""
     code = keys.code(GeoKey.ELLIPSOID)
     known = registry.ellipsoid(code) if code is not None else None
     return known if known is not None else _figure(keys, name)
 
 
-def _figure(keys: Keys, name: str) -> Document | None:
+def _figure(keys: Keys, name: str) -> CRSDocument | None:
     a, b, f = (keys.number(k) for k in (GeoKey.SEMI_MAJOR, GeoKey.SEMI_MINOR, GeoKey.INVERSE_FLATTENING))
     if a is None or not a > 0 or not math.isfinite(a):
         return None
@@ -121,7 +121,7 @@ def _figure(keys: Keys, name: str) -> Document | None:
     return {"name": name, "semi_major_axis": float(a), "inverse_flattening": float(f)}
 
 
-def _prime_meridian(keys: Keys, name: str) -> Document | None:
+def _prime_meridian(keys: Keys, name: str) -> CRSDocument | None:
     code = keys.code(GeoKey.PRIME_MERIDIAN)
     if code == registry.GREENWICH:
         return None

@@ -23,7 +23,7 @@ NOT_DEFINITION = ("$schema", "scope", "area", "bbox", "usages", "remarks", "depr
 KINDS = {"angle": "A", "length": "L", "scale": "S"}
 
 
-class Registry:
+class EPSGRegistry:
     """PROJ's database, as records of ``registry.txt``."""
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ def same(ours: Any, theirs: Any) -> bool:
 
 
 def main() -> None:
-    source = Registry()
+    source = EPSGRegistry()
     version = pyproj.database.get_database_metadata("EPSG.VERSION")
     head = f"EPSG dataset {version} of the IOGP (epsg.org/terms-of-use), by way of PROJ; see make_registry.py"
     write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

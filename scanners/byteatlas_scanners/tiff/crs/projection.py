@@ -19,13 +19,13 @@ from byteatlas_scanners.tiff.crs.methods import (
     Method,
     Source,
 )
-from byteatlas_scanners.tiff.crs.registry import Document, Unit
+from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 
 POLES = ("Latitude of natural origin", "Latitude of standard parallel")
 """Parameters of polar stereographic methods whose sign tells the pole."""
 
 
-def conversion_of(keys: Keys, length: Unit, angle: Unit) -> Document | None:
+def conversion_of(keys: Keys, length: Unit, angle: Unit) -> CRSDocument | None:
     """The projection in PROJJSON: by its code, or from the keys, whose values have these units."""
     code = keys.code(GeoKey.PROJECTION)
     if code is not None:
@@ -56,7 +56,7 @@ def _first(keys: Keys, candidates: Source, default: float) -> float:
     return next((value for value in map(keys.number, candidates) if value is not None), default)
 
 
-def conversion_json(method: Method, values: Mapping[int, float], length: Unit, angle: Unit) -> Document:
+def conversion_json(method: Method, values: Mapping[int, float], length: Unit, angle: Unit) -> CRSDocument:
     """A projection by EPSG codes of its parameters."""
     units = {
         "A": registry.unit_json(angle, "AngularUnit"),
@@ -67,13 +67,13 @@ def conversion_json(method: Method, values: Mapping[int, float], length: Unit, a
     for code, value in values.items():
         name, kind = registry.parameter(code)
         parameters.append({"name": name, "value": float(value), "unit": units[kind], "id": registry.identifier(code)})
-    how: Document = {"name": method.name}
+    how: CRSDocument = {"name": method.name}
     if method.code is not None:
         how["id"] = registry.identifier(method.code)
     return {"name": method.name, "method": how, "parameters": parameters}
 
 
-def projected_json(name: str, base: Document, conversion: Document, length: JSON) -> Document:
+def projected_json(name: str, base: CRSDocument, conversion: CRSDocument, length: JSON) -> CRSDocument:
     """A projected system whose coordinates have the unit ``length``."""
     pole = None
     if str(conversion["method"]["name"]).startswith("Polar Stereographic"):
@@ -87,10 +87,10 @@ def projected_json(name: str, base: Document, conversion: Document, length: JSON
     }
 
 
-def axes_of(length: JSON, pole: float | None = None) -> list[Document]:
+def axes_of(length: JSON, pole: float | None = None) -> list[CRSDocument]:
     """Easting and northing. At a pole both axes point away from it, along a meridian each, as PROJ has it."""
-    easting: Document = {"name": "Easting", "abbreviation": "E", "direction": "east"}
-    northing: Document = {"name": "Northing", "abbreviation": "N", "direction": "north"}
+    easting: CRSDocument = {"name": "Easting", "abbreviation": "E", "direction": "east"}
+    northing: CRSDocument = {"name": "Northing", "abbreviation": "N", "direction": "north"}
     if pole:
         away, meridian = ("south", 180) if pole > 0 else ("north", 0)
         easting |= {"direction": away, "meridian": {"longitude": 90}}

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from byteatlas.types import JSON
 
-Document: TypeAlias = dict[str, JSON]
+CRSDocument: TypeAlias = dict[str, JSON]
 Unit: TypeAlias = tuple[str, float]
 """A unit's name, and its size in metres or radians."""
 METRE, DEGREE, UNITY = 9001, 9102, 9201
@@ -40,30 +40,30 @@ def unit_json(size: Unit, kind: str) -> JSON:
     return {"type": kind, "name": size[0], "conversion_factor": size[1]}
 
 
-def ellipsoid(code: int) -> Document | None:
+def ellipsoid(code: int) -> CRSDocument | None:
     found = _record("E", code)
     return None if found is None else {"name": found[0], **dict(zip(found[1::2], found[2::2], strict=True))}
 
 
-def prime_meridian(code: int) -> Document | None:
+def prime_meridian(code: int) -> CRSDocument | None:
     """A meridian; its longitude is in degrees, or a value with its unit."""
     found = _record("M", code)
     return None if found is None else {"name": found[0], "longitude": _value(found[1], DEGREE)}
 
 
-def datum(code: int) -> Document | None:
+def datum(code: int) -> CRSDocument | None:
     """A reference frame or an ensemble of them."""
     found = _record("D", code)
     if found is None:
         return None
     name, shape, meridian, more = found
-    document: Document = {"name": name, **more, "ellipsoid": ellipsoid(shape)}
+    document: CRSDocument = {"name": name, **more, "ellipsoid": ellipsoid(shape)}
     if meridian != GREENWICH:
         document["prime_meridian"] = prime_meridian(meridian)
     return document
 
 
-def geographic(code: int) -> Document | None:
+def geographic(code: int) -> CRSDocument | None:
     """A geographic system of two or three dimensions."""
     found = _record("G", code)
     if found is None:
@@ -72,7 +72,7 @@ def geographic(code: int) -> Document | None:
     return geographic_json(name, datum(frame) or {}, _system(system)) | {"id": identifier(code)}
 
 
-def geographic_json(name: str, frame: Document, system: JSON) -> Document:
+def geographic_json(name: str, frame: CRSDocument, system: JSON) -> CRSDocument:
     """A geographic system of a datum as `datum` writes it."""
     key = "datum_ensemble" if "members" in frame else "datum"
     return {"type": "GeographicCRS", "name": name, key: frame, "coordinate_system": system}
@@ -84,7 +84,7 @@ def name_of_geographic(code: int, datum: int) -> str | None:
     return str(found[0]) if found is not None and found[1] == datum else None
 
 
-def ellipsoidal_axes(size: Unit) -> Document:
+def ellipsoidal_axes(size: Unit) -> CRSDocument:
     """Latitude and longitude."""
     angle = unit_json(size, "AngularUnit")
     axes = [
@@ -94,7 +94,7 @@ def ellipsoidal_axes(size: Unit) -> Document:
     return {"subtype": "ellipsoidal", "axis": axes}
 
 
-def projected(code: int) -> Document | None:
+def projected(code: int) -> CRSDocument | None:
     found = _record("P", code)
     if found is None:
         return None
@@ -124,7 +124,7 @@ def _projected_names() -> Mapping[str, Sequence[int]]:
     return found
 
 
-def conversion(code: int) -> Document | None:
+def conversion(code: int) -> CRSDocument | None:
     """A projection with its parameters."""
     found = _record("O", code)
     if found is None:
@@ -145,7 +145,7 @@ def parameter(code: int) -> tuple[str, str]:
     return name, kind
 
 
-def identifier(code: int) -> Document:
+def identifier(code: int) -> CRSDocument:
     return {"authority": "EPSG", "code": code}
 
 

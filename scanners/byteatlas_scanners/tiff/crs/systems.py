@@ -16,7 +16,7 @@ from byteatlas_scanners.tiff.crs.cf import cf_attributes
 from byteatlas_scanners.tiff.crs.geodetic import UNKNOWN, angular_unit, geodetic
 from byteatlas_scanners.tiff.crs.geokeys import GeoKey, Keys
 from byteatlas_scanners.tiff.crs.projection import axes_of, conversion_of, projected_json
-from byteatlas_scanners.tiff.crs.registry import Document, Unit
+from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 from byteatlas_scanners.tiff.crs.wkt import to_wkt
 
 SCHEMA = "https://proj.org/schemas/v0.7/projjson.schema.json"
@@ -46,7 +46,7 @@ class Crs:
     kind: str
     name: str
     code: int | None
-    projjson: Document | None
+    projjson: CRSDocument | None
     unit_name: str
     cf: Mapping[str, JSON] = field(default_factory=dict)
     raw: Mapping[str, JSON] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def _described(keys: Keys) -> Crs | None:
     return Crs(UNKNOWN, _citation(keys), None, None, "1") if model in NOT_PLANE else _engineering(keys)
 
 
-def _of(definition: Document) -> Crs:
+def _of(definition: CRSDocument) -> Crs:
     """A system by its definition."""
     unit = definition["coordinate_system"]["axis"][0]["unit"]
     name = unit if isinstance(unit, str) else unit["name"]
@@ -163,7 +163,7 @@ def _user_projected(keys: Keys) -> Crs | None:
     return _of(_registered(found) or found)
 
 
-def _registered(found: Document) -> Document | None:
+def _registered(found: CRSDocument) -> CRSDocument | None:
     """The registered system that has the name of this one, and also its base, method, parameters and unit."""
     for code in registry.codes_of_projected(str(found["name"])):
         known = registry.projected(code) or {}
@@ -172,7 +172,7 @@ def _registered(found: Document) -> Document | None:
     return None
 
 
-def _numbers(crs: Document) -> list[tuple[JSON, float, float]]:
+def _numbers(crs: CRSDocument) -> list[tuple[JSON, float, float]]:
     """The method, each parameter's code, value and unit, and the unit of the coordinates."""
     method, parameters = crs["conversion"]["method"], crs["conversion"]["parameters"]
     length = _size(crs["coordinate_system"]["axis"][0]["unit"])
@@ -191,7 +191,7 @@ def _engineering(keys: Keys) -> Crs:
     projected = keys.number(GeoKey.GT_MODEL_TYPE) == MODEL_PROJECTED
     said = projected or keys.number(GeoKey.LINEAR_UNITS) is not None
     length = registry.unit_json(_linear_unit(keys) if said else (UNKNOWN, 1.0), "LinearUnit")
-    definition: Document = {
+    definition: CRSDocument = {
         "type": "EngineeringCRS",
         "name": _citation(keys),
         "datum": {"name": "Unknown engineering datum"},

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from byteatlas.types import JSON
 from byteatlas_scanners.tiff.crs.figure import inverse_flattening
-from byteatlas_scanners.tiff.crs.registry import Document
+from byteatlas_scanners.tiff.crs.registry import CRSDocument
 
-GREENWICH: Document = {"name": "Greenwich", "longitude": 0}
+GREENWICH: CRSDocument = {"name": "Greenwich", "longitude": 0}
 
 
 def to_wkt(crs: Mapping[str, JSON]) -> str:

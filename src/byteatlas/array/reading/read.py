@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array.options import ReadOptions
-from byteatlas.array.reading.decoding.decoder import Decoder
+from byteatlas.array.reading.decoding.decoder import ChunkDecoder
 from byteatlas.array.reading.fetching.fetch import fetch_chunks
 from byteatlas.array.reading.fetching.fetched import Separate
 from byteatlas.array.reading.fetching.pool import ReadScratch
@@ -58,7 +58,7 @@ def _read_batch(
         put(target, plan.bounds(), array.fill)
         missing = PlanRows(missing[:0])
     strategies = choose(plan, target, found, array)
-    decoder = Decoder(array.pipelines, places)
+    decoder = ChunkDecoder(array.pipelines, places)
     scatter = ChunkScatter(plan, target, decoder, array.fill, strategies.tiles, strategies.direct)
     scatter.absent(Items(missing))
     _inline(places, scatter, options)
@@ -80,7 +80,7 @@ def _read_points(
     plan: PointPlan, target: NDArray[Any], array: ArrayChunks, places: ChunkPlaces, options: ReadOptions
 ) -> None:
     found = places.located
-    scatter = PointScatter(plan, target, Decoder(array.pipelines, places), array.fill)
+    scatter = PointScatter(plan, target, ChunkDecoder(array.pipelines, places), array.fill)
     scatter.absent(Items(found.missing()))
     _inline(places, scatter, options)
     stored = found.stored()

@@ -6,7 +6,7 @@ plain functions. A chunk is then decoded by calling those functions in order.
 
 A codec has one or more of three methods, one for each kind in the specification: ``bind_array`` (array -> array),
 ``bind_serializer`` (array -> bytes) and ``bind_bytes`` (bytes -> bytes). Steps decode and encode from many threads at
-once. Decoding raises `CorruptChunk`; binding raises `Unsupported` and `InvalidMetadata`.
+once. DamageGuard raises `CorruptChunk`; binding raises `Unsupported` and `InvalidMetadata`.
 
 A codec's module has a frozen class and a maker, and the table has a row for it::
 

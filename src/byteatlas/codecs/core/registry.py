@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib import import_module
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from byteatlas.codecs.core.contract import Codec, Make
 from byteatlas.codecs.core.table import BUILTIN, FAMILIES, REFUSED
 from byteatlas.errors import Unsupported
+from byteatlas.importing import object_named
 from byteatlas.meta.model import CodecSpec
 from byteatlas.meta.place import invalid
 
 GROUP = "byteatlas.codecs"
-Entries: TypeAlias = Mapping[str, str | Make]
+CodecEntries: TypeAlias = Mapping[str, str | Make]
 
 
 class Registry(Mapping[str, Make]):
@@ -29,14 +29,14 @@ class Registry(Mapping[str, Make]):
         others: gives further entries; called when a name is not among ``entries``, or when all names are asked for.
     """
 
-    def __init__(self, entries: Entries, others: Callable[[], Entries] | None = None) -> None:
+    def __init__(self, entries: CodecEntries, others: Callable[[], CodecEntries] | None = None) -> None:
         self._entries, self._others = entries, others
 
     def __getitem__(self, name: str) -> Make:
         found = self._entries.get(name)
         if found is None:
             found = self._all()[name]
-        return _load(found) if isinstance(found, str) else found
+        return object_named(found) if isinstance(found, str) else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -44,7 +44,7 @@ class Registry(Mapping[str, Make]):
     def __len__(self) -> int:
         return len(self._all())
 
-    def _all(self) -> Entries:
+    def _all(self) -> CodecEntries:
         return self._entries if self._others is None else {**self._others(), **self._entries}
 
     def __eq__(self, other: object) -> bool:
@@ -57,14 +57,6 @@ class Registry(Mapping[str, Make]):
 
 
 @cache
-def _load(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    found: Any = import_module(module)
-    for part in attribute.split("."):
-        found = getattr(found, part)
-    return found
-
-
 @cache
 def default_registry() -> Registry:
     """The built-in codecs and those of installed packages, which are looked for when a name is not built in."""
@@ -72,7 +64,7 @@ def default_registry() -> Registry:
 
 
 @cache
-def announced() -> Entries:
+def announced() -> CodecEntries:
     """The codecs of installed packages. A name that is built in, or that two packages have, is `InvalidMetadata`."""
     from importlib.metadata import entry_points
 
@@ -100,7 +92,7 @@ def make_codec(spec: CodecSpec, registry: Mapping[str, Make]) -> Codec | None:
         raise Unsupported("codec", f"codec {name!r} is refused: {REFUSED[name]}")
     for prefix, row in FAMILIES.items():
         if name.startswith(prefix):
-            made: Codec = _load(row.target)(name, spec.configuration)
+            made: Codec = object_named(row.target)(name, spec.configuration)
             return made
     if not spec.must_understand:
         return None

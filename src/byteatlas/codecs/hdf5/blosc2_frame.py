@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 
-from byteatlas.codecs.core.checks import Decoding, at_least, exactly
+from byteatlas.codecs.core.checks import DamageGuard, at_least, exactly
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer
@@ -79,7 +79,7 @@ def _chunk(view: memoryview, most: int) -> bytes:
     nbytes, _, stored = struct.unpack_from("<iii", view, 4)
     if not 0 <= nbytes <= most or not 16 <= stored <= len(view):
         raise CorruptChunk(f"{NAME}: a chunk of {stored} bytes, {nbytes} decoded, where {most} are expected")
-    with Decoding(NAME):
+    with DamageGuard(NAME):
         return bytes(imagecodecs_function("blosc2_decode")(view[:stored], numthreads=1, out=nbytes))
 
 

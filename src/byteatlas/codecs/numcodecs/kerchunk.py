@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import Decoding, at_least, decode_only, exactly, fits
+from byteatlas.codecs.core.checks import DamageGuard, at_least, decode_only, exactly, fits
 from byteatlas.codecs.core.contract import (
     MOST_UNKNOWN,
     ArraySpec,
@@ -130,7 +130,7 @@ class RecordsCodec:
             found = _records(data, self.stored, count, self.name)
             if self.member is not None:
                 found = found[self.member]
-            with Decoding(self.name, ValueError):
+            with DamageGuard(self.name, ValueError):
                 found = np.ascontiguousarray(found.astype(self.wanted, copy=False))
             return found.reshape(-1).view(np.uint8)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from byteatlas.codecs.core.checks import Decoding, at_least, at_most, byte_step, exactly, fits
+from byteatlas.codecs.core.checks import DamageGuard, at_least, at_most, byte_step, exactly, fits
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, encoded_limit
 from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.streams.members import read_streams
@@ -130,7 +130,7 @@ class Base64:
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
             at_most("base64", len(data), encoded_limit(spec.limit))
-            with Decoding("base64", binascii.Error):
+            with DamageGuard("base64", binascii.Error):
                 found = base64.b64decode(bytes(data), validate=True)
             fits("base64", len(found), spec)
             return found

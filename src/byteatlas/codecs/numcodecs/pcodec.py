@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.adapters import AsCompressor
-from byteatlas.codecs.core.checks import Decoding
+from byteatlas.codecs.core.checks import DamageGuard
 from byteatlas.codecs.core.contract import (
     ArraySpec,
     Bytes,
@@ -59,7 +59,7 @@ class Pcodec(AsCompressor):
             check_count(bytes(data[:16]), count)
             import imagecodecs
 
-            with Decoding("pcodec"):
+            with DamageGuard("pcodec"):
                 found = np.asarray(imagecodecs.pcodec_decode(bytes(data), (count,), dtype))
             if found.shape != (count,):
                 raise CorruptChunk(f"pcodec: {found.size} elements where the chunk has {count}")

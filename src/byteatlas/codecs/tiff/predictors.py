@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import Decoding, at_least
+from byteatlas.codecs.core.checks import DamageGuard, at_least
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable
 from byteatlas.codecs.core.options import Configuration, integer, type_string
 from byteatlas.codecs.streams.compression import functions, imagecodecs_function
@@ -72,7 +72,7 @@ class Predictor:
             return np.frombuffer(data, self.dtype, prod(shape)).reshape(shape)
 
         def run(source: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
-            with Decoding(self.name):
+            with DamageGuard(self.name):
                 found: NDArray[Any] = undo(source, axis=self.axis, dist=self.dist, out=out)
             return found
 

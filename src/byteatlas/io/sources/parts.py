@@ -80,7 +80,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class JoinedSource:
     """Parts of files, one after the other, as one source. ``open`` gives the file with a number."""
 
     url: str

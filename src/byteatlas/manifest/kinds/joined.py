@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.sources.parts import CONSTANT, Columns, Joined
+from byteatlas.io.sources.parts import CONSTANT, Columns, JoinedSource
 from byteatlas.io.stamp import check_source
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo
 from byteatlas.types import Shape
@@ -42,7 +42,7 @@ class JoinedInfo(SourceInfo):
             check_source(found, info.size, info.stamp, "free")
             return found
 
-        return Joined(self.url, self.columns, file)
+        return JoinedSource(self.url, self.columns, file)
 
     def renamed(self, rename: Callable[[SourceInfo], SourceInfo]) -> JoinedInfo:
         """The same parts of files under other names or marks."""

@@ -1,8 +1,8 @@
 """Numbers that a codec needs for each chunk: FITS' ZSCALE and ZZERO, packing parameters of messages.
 
 A scanner gives them as columns, one value (or one short vector) for each chunk, and names them in the configurations of
-its codecs: ``CodecSpec("numcodecs.fixedscaleoffset", {"scale": Column("zscale"), ...})``. Chunks with the same numbers
-share an encoding; that is what reading, JSON and Parquet have for chunks that are stored in several ways.
+its codecs: ``CodecSpec("numcodecs.fixedscaleoffset", {"scale": ParameterColumn("zscale"), ...})``. Chunks with the same
+numbers share an encoding; that is what reading, JSON and Parquet have for chunks that are stored in several ways.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ParameterColumn:
     """In a codec's configuration: the number (or list of numbers) of the chunk from the column with this name."""
 
     name: str
 
 
 def with_parameters(meta: ArrayMeta, manifest: Manifest, columns: Mapping[str, NDArray[Any]]) -> VirtualArray:
-    """The array with every `Column` in its codecs replaced by the chunk's own numbers.
+    """The array with every `ParameterColumn` in its codecs replaced by the chunk's own numbers.
 
     Args:
         meta: with one encoding, whose codecs name columns.
@@ -58,9 +58,9 @@ def with_parameters(meta: ArrayMeta, manifest: Manifest, columns: Mapping[str, N
     return VirtualArray(replace(meta, encodings=made, zarr_format=3), replace(rows, encoding=column))
 
 
-def _columns_in(value: JSON) -> list[Column]:
+def _columns_in(value: JSON) -> list[ParameterColumn]:
     match value:
-        case Column():
+        case ParameterColumn():
             return [value]
         case Mapping():
             return [c for v in value.values() for c in _columns_in(v)]
@@ -79,7 +79,7 @@ def _filled(encoding: Encoding, values: Mapping[str, JSON]) -> Encoding:
 
 def _value(value: JSON, values: Mapping[str, JSON]) -> JSON:
     match value:
-        case Column(name):
+        case ParameterColumn(name):
             return values[name]
         case Mapping():
             return {k: _value(v, values) for k, v in value.items()}

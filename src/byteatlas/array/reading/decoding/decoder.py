@@ -19,7 +19,7 @@ from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decoder:
+class ChunkDecoder:
     """Decodes chunks, given by their rows. Safe to use from many threads."""
 
     pipelines: ChunkPipelines

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.array.reading.decoding.decoder import Decoder, raw_chunks
+from byteatlas.array.reading.decoding.decoder import ChunkDecoder, raw_chunks
 from byteatlas.array.reading.decoding.pipelines import check_extent
 from byteatlas.array.reading.fetching.fetched import Fetched
 from byteatlas.array.reading.fetching.pool import ReadScratch
@@ -28,7 +28,13 @@ class ChunkScatter:
     __slots__ = ("_decoder", "_fill", "_lends", "_plan", "_target", "_tiles", "whole")
 
     def __init__(
-        self, plan: ReadPlan, target: NDArray[Any], decoder: Decoder, fill: object, tiles: Tiles | None, lends: bool
+        self,
+        plan: ReadPlan,
+        target: NDArray[Any],
+        decoder: ChunkDecoder,
+        fill: object,
+        tiles: Tiles | None,
+        lends: bool,
     ) -> None:
         self._plan, self._target, self._decoder, self._fill = plan, target, decoder, fill
         self._tiles, self._lends = tiles, lends

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.array.reading.decoding.decoder import Decoder
+from byteatlas.array.reading.decoding.decoder import ChunkDecoder
 from byteatlas.array.reading.decoding.pipelines import check_extent
 from byteatlas.array.reading.fetching.fetched import Fetched
 from byteatlas.array.reading.fetching.pool import ReadScratch
@@ -23,7 +23,7 @@ class PointScatter:
 
     plan: PointPlan
     target: NDArray[Any]
-    decoder: Decoder
+    decoder: ChunkDecoder
     fill: object
 
     def accept(self, items: Items, fetched: Fetched, scratch: ReadScratch) -> None:
