@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
@@ -38,6 +37,7 @@ def kind_of(url: str, access: Access = DEFAULT) -> Kind:
 
 def _folder(folder: str) -> Kind:
     """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
+    from pathlib import Path  # not needed for files, and not cheap to import
 
     path = Path(folder)
     consolidated = path / ".zmetadata"

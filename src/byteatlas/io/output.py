@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.local import local_path
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import JSON, Buffer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Sink(Protocol):
@@ -131,6 +133,8 @@ def existing_folder(url: str, storage_options: Mapping[str, JSON] | None = None)
     """A folder whose files are changed one by one, each of them as a whole."""
     path = local_path(url)
     if path is not None:
+        from pathlib import Path
+
         return _LiveFolder(Path(path.rstrip("/")))
     from fsspec.core import url_to_fs
 
@@ -160,6 +164,7 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
             raise FetchFailed(url, f"cannot be written: {error}") from error
         return
     import shutil
+    from pathlib import Path
 
     target = Path(path.rstrip("/"))
     mark = _mark()
