@@ -210,10 +210,16 @@ def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 
     In the first table zero is nothing at all (higher digits stand before), in the second ``0``.
     """
-    full = [b"%04d" % i for i in range(10000)]
-    bare = [(b"%d" % i).rjust(4, b"\0") for i in range(10000)]
-    inner = np.frombuffer(b"".join([b"\0\0\0\0", *bare[1:], *full]), np.uint32)
-    last = np.frombuffer(b"".join([*bare, *full]), np.uint32)
+    numbers = np.arange(10000)
+    full = np.empty((10000, 4), np.uint8)
+    bare = np.empty((10000, 4), np.uint8)
+    for place, power in enumerate((1000, 100, 10, 1)):
+        full[:, place] = numbers // power % 10 + ord("0")
+        bare[:, place] = np.where(numbers >= power, full[:, place], 0)
+    bare[0, 3] = ord("0")
+    last = np.concatenate([bare, full]).view(np.uint32).reshape(-1)
+    inner = last.copy()
+    inner[0] = 0
     return inner, last
 
 
