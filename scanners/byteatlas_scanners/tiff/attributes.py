@@ -159,7 +159,7 @@ def gdal_metadata(page: Page) -> list[GdalItem]:
     except ValueError:
         return []
     items = []
-    for element in root.findall("GdalItem")[:MAX_GDAL_ITEMS]:
+    for element in root.findall("Item")[:MAX_GDAL_ITEMS]:
         sample = element.get("sample")
         band = int(sample) if sample is not None and sample.isdigit() and len(sample) < 9 else None
         items.append(GdalItem(element.get("name", ""), element.text or "", band, element.get("role", "")))

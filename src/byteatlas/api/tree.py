@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from byteatlas.api.reading import chosen, reader
@@ -80,7 +81,7 @@ def access_of(groups: Sequence[VirtualGroup]) -> Access:
 
     Raises `BadRequest` when they were opened in ways that contradict each other.
     """
-    return merged([(g.access or DEFAULT, lambda g=g: urls_of(g)) for g in groups])  # type: ignore[misc]
+    return merged([(g.access or DEFAULT, partial(urls_of, g)) for g in groups])
 
 
 def urls_of(group: VirtualGroup) -> set[str]:
