@@ -222,12 +222,17 @@ def _refuse_to_delete(self: Any, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _get_state(self: Any) -> list[Any]:
-    return [getattr(self, name) for name in self.__facts__.fields]
+def _get_state(self: Any) -> list[Any] | dict[str, Any]:
+    if "__facts__" in type(self).__dict__:
+        return [getattr(self, name) for name in self.__facts__.fields]
+    from dataclasses import fields  # a class derived elsewhere may have more of them, and attributes besides
+
+    return {**getattr(self, "__dict__", {}), **{f.name: getattr(self, f.name) for f in fields(self)}}
 
 
-def _set_state(self: Any, state: list[Any]) -> None:
-    for name, value in zip(self.__facts__.fields, state, strict=True):
+def _set_state(self: Any, state: list[Any] | dict[str, Any]) -> None:
+    named = state if isinstance(state, dict) else dict(zip(self.__facts__.fields, state, strict=True))
+    for name, value in named.items():
         object.__setattr__(self, name, value)
 
 
@@ -281,13 +286,18 @@ def _standard_field(f: _Field) -> Any:
     return standard(init=f.init, repr=f.repr, compare=f.compare)
 
 
+def _made_here(cls: type) -> bool:
+    """Whether ``__init__`` is ours, not that of a class that was derived from one of ours."""
+    return next("__facts__" in base.__dict__ for base in cls.__mro__ if "__init__" in base.__dict__)
+
+
 class _Signature:
     """``__signature__``, for `inspect` and what shows documentation."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         from inspect import signature
 
-        if instance is not None:
+        if instance is not None or not _made_here(owner):
             raise AttributeError("__signature__")
         found = signature(_initializer(owner, _facts(owner).fields))
         return found.replace(parameters=list(found.parameters.values())[1:])

@@ -25,10 +25,10 @@ def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
     def info(source: SourceInfo) -> SourceInfo:
         if isinstance(source, JoinedInfo):
             return source.renamed(info)
-        return replace(source, foreign=foreign(origin, source.url))
+        return replace(source, foreign=source.foreign or foreign(origin, source.url))
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
-        if all(s.foreign == foreign(origin, s.url) for s in _files(old.manifest.sources)):
+        if all(s.foreign or not foreign(origin, s.url) for s in _files(old.manifest.sources)):
             return old
         return replace(old, manifest=RenamedManifest(old.manifest, info))
 

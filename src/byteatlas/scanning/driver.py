@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from byteatlas.errors import BadRequest, CorruptFile, Unsupported
-from byteatlas.io.open import NamedBy
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.layers import BlockCache
 from byteatlas.io.sources.parts import SourceWindow
@@ -48,7 +47,7 @@ def run(
     Raises whatever the parser raises; `CorruptFile` errors name the file. A failure of the network or of the storage
     ends the run, whatever the parser would do about it: `FetchFailed` with URL and range.
     """
-    feed, done = Feed(cached(main, block), NamedBy(opener, main.url), block, decode), 0
+    feed, done = Feed(cached(main, block), opener, block, decode), 0
     try:
         asks = next(parser)
         while True:
