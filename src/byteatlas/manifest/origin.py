@@ -73,6 +73,16 @@ def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
                 raise Forbidden(source.url, f"{why} (a policy with allow=[...] permits it)") from error
 
 
+def check_target(node: VirtualNode, url: str) -> None:
+    """Raise `BadRequest` when a map would take the place of a file that its references lead to."""
+    seen: set[int] = set()
+    for path, array in all_arrays(node):
+        table = array.manifest.sources
+        if id(table) not in seen and any(s.url == url for s in _files(table)):
+            raise BadRequest(f"{path or 'the array'} has its bytes in {url}: a map there would replace them")
+        seen.add(id(table))
+
+
 def used(array: VirtualArray, sources: Iterable[SourceInfo]) -> list[SourceInfo]:
     """Those of the sources that a chunk refers to: a manifest may list the files of a whole map."""
     manifest = array.manifest.load()

@@ -121,6 +121,8 @@ def scan_source(
         CorruptFile, Unsupported: nothing of the file can be understood; no scanner knows it.
         BadRequest, NotFound: options that the scanner does not have; a group that the file does not have.
     """
+    if strange := [name for name in options.extra if name not in scanners]:
+        raise BadRequest(f"options for {strange[0]!r}, which is no scanner; known: {', '.join(sorted(scanners))}")
     plain, source = source, cached(source, block)
     if isinstance(source, BlockCache):
         source.warm()
