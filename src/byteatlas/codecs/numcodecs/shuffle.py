@@ -1,8 +1,8 @@
 """``shuffle``: byte i of all elements, then byte i+1 of all elements (HDF5's filter; numcodecs' ``shuffle``).
 
 Blosc undoes a shuffle with SIMD instructions and without the GIL. A chunk is wrapped as a Blosc buffer of one stored
-block: 24 bytes of header in front of the shuffled bytes, which are inflated straight to their place behind it. NumPy does the rest. ``tests.bench reading`` (shuffle + deflate, 1 MiB chunks) pays
-for having both.
+block: 24 bytes of header in front of the shuffled bytes, which are inflated straight to their place behind it. NumPy
+does the rest. ``tests.bench reading`` (shuffle + deflate, 1 MiB chunks) pays for having both.
 """
 
 from __future__ import annotations
