@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs import build_pipeline
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, SourceInfo, VirtualArray
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.grid import boundaries, chunk_counts, chunk_shape_at

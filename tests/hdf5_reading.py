@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.chunks import read_chunks
 from tests.scanning import scan_bytes
 
 from byteatlas.codecs import build_pipeline
-from byteatlas.manifest.model import INLINE, MISSING, VirtualArray, VirtualGroup
-from byteatlas.meta.grid import chunk_counts, chunk_shape_at
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas_scanners.hdf5 import SCANNER
 
 
@@ -24,23 +24,9 @@ def scan_file(path: Path) -> tuple[VirtualGroup, bytes]:
 def read_array(array: VirtualArray, data: bytes) -> NDArray[Any]:
     """All values, chunk by chunk."""
     meta = array.meta
-    out = np.zeros(meta.shape, meta.data_type.numpy)
-    if meta.fill_value is not None:
-        out[...] = meta.fill_value
-    counts = chunk_counts(meta.shape, meta.grid)
-    total = int(np.prod(counts, dtype=np.int64))
-    rows = array.manifest.rows(np.arange(total, dtype=np.int64))
-    for k in np.flatnonzero(rows.source != MISSING).tolist():
-        index = tuple(int(i) for i in np.unravel_index(k, counts)) if counts else ()
-        encoding = meta.encodings[0 if rows.encoding is None else int(rows.encoding[k])]
-        shape = chunk_shape_at(meta.grid, index)
-        offset = int(rows.offset[k])
-        inline = rows.source[k] == INLINE
-        raw = array.manifest.inline(k) if inline else data[offset : offset + int(rows.length[k])]
-        block = build_pipeline(encoding, meta.data_type, shape, meta.fill_value).decode(raw)
-        where = tuple(slice(i * n, min((i + 1) * n, m)) for i, n, m in zip(index, shape, meta.shape, strict=True))
-        out[where] = block[tuple(slice(0, s.stop - s.start) for s in where)]
-    return out
+    return read_chunks(
+        array, data, lambda how, shape, raw: build_pipeline(how, meta.data_type, shape, meta.fill_value).decode(raw)
+    )
 
 
 def plain(value: Any) -> Any:

@@ -80,6 +80,12 @@ def array(
     return VirtualArray(described, ChunkManifest(counts, infos, source, offset, length, None, inlined))
 
 
+def array_at(group: VirtualGroup, path: str) -> VirtualArray:
+    found = group[path]
+    assert isinstance(found, VirtualArray)
+    return found
+
+
 def references(node: VirtualArray) -> dict[tuple[int, ...], Reference]:
     """Every chunk that exists, by its place."""
     counts = node.manifest.grid_shape

@@ -20,7 +20,7 @@ from byteatlas.meta.model import CodecSpec
 from byteatlas_scanners.netcdf3.header import TYPES, VERSIONS
 from byteatlas_scanners.tiff import page as pages
 from byteatlas_scanners.tiff import samples
-from byteatlas_scanners.tiff.crs.epsg import GEOGRAPHIC, PROJECTED, UTM_FAMILIES
+from byteatlas_scanners.tiff.crs import registry
 from byteatlas_scanners.tiff.crs.methods import METHODS
 from byteatlas_scanners.tiff.ifd import Field, Ifd
 from byteatlas_scanners.tiff.libtiff import LEVELS, LOGLUV, SGILOG, SGILOG24
@@ -177,8 +177,8 @@ the image, and what libtiff makes of it, RGB. So are subsampled YCbCr without JP
 |---|---|
 | affine transform (scale and tie point, or a matrix; PixelIsPoint shifted once) | `GeoTransform` and `spatial:transform` of `spatial_ref` |
 | unrotated grids | coordinate arrays `x` and `y`, cell centres, in the map; for each level its own |
-| EPSG code | `proj:code`; `crs_wkt`, `spatial_ref` (WKT 2) and `projjson` for {len(GEOGRAPHIC)} geographic systems, {len(UTM_FAMILIES)} families of UTM zones and {len(PROJECTED)} others; else `spatial_ref = EPSG:n` |
-| user-defined systems | WKT 2, PROJJSON and CF attributes for the methods {", ".join(str(m) for m in METHODS)} of GeoTIFF's registry; for others the keys alone |
+| EPSG code | `proj:code`; `crs_wkt`, `spatial_ref` (WKT 2) and `projjson` for the {len(registry.codes("G")):,} geographic and {len(registry.codes("P")):,} projected systems of the EPSG dataset; for others `spatial_ref = EPSG:n` |
+| user-defined systems | WKT 2, PROJJSON and CF attributes for the methods {", ".join(str(m) for m in METHODS)} of GeoTIFF's registry, and for ArcGIS's `ESRI PE String`; for others a local system (`ENGCRS`) of the name and unit that the keys give |
 | GeoKeys | `geokeys` of `spatial_ref` |
 | GDAL's nodata | `_FillValue` and the fill value; as text in `nodata` where the type cannot hold it |
 | GDAL's scale, offset, description, unit | `scale_factor`, `add_offset`, `long_name`, `units` where all bands agree; else lists (`scale_factors`, `band_names` ...); names that tell all bands apart are also the coordinate `band` |

@@ -8,10 +8,8 @@
 
 __version__ = "0.1.0"
 
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
-if _TYPE_CHECKING:
+TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
+if TYPE_CHECKING:
     from byteatlas.api import (
         RefusalWarning,
         VirtualTree,
@@ -39,7 +37,8 @@ if _TYPE_CHECKING:
     from byteatlas.array.geo import levels_of
     from byteatlas.array.writing.copy import CopyOptions, CopyReport
     from byteatlas.array.writing.create import array_meta
-    from byteatlas.array.writing.write import ArrayWriteOptions, WritableArray
+    from byteatlas.array.writing.options import ArrayWriteOptions
+    from byteatlas.array.writing.writable import WritableArray
     from byteatlas.combining.append import Appended
     from byteatlas.combining.model import (
         ByOrder,
@@ -68,11 +67,12 @@ if _TYPE_CHECKING:
         SourceChanged,
         Unsupported,
     )
+    from byteatlas.executors.combining import prepare_many
     from byteatlas.executors.results import Failure, Results
     from byteatlas.executors.scanning import scan_many
     from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
-    from byteatlas.io.wrap import Retry
+    from byteatlas.io.sources.layers import Retry
     from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
@@ -144,6 +144,7 @@ __all__ = [
     "open_writable",
     "plan_combine",
     "prepare_combine",
+    "prepare_many",
     "scan",
     "scan_many",
     "select",
@@ -155,30 +156,32 @@ __all__ = [
 
 _PLACES = {
     "byteatlas.api": "RefusalWarning VirtualTree append combine concat copy create_array create_group from_model "
-    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model verify "
-    "write",
+    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model "
+    "verify write",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
     "byteatlas.array.writing.copy": "CopyOptions CopyReport",
     "byteatlas.array.writing.create": "array_meta",
-    "byteatlas.array.writing.write": "ArrayWriteOptions WritableArray",
+    "byteatlas.array.writing.options": "ArrayWriteOptions",
+    "byteatlas.array.writing.writable": "WritableArray",
     "byteatlas.combining.append": "Appended",
     "byteatlas.combining.model": "ByOrder CombineOptions Compute Finding FromAttribute FromName FromVariable Plan "
     "Values",
     "byteatlas.combining.plan": "Prepared",
     "byteatlas.errors": "BadRequest BadSelection ByteatlasError Conflict CorruptChunk CorruptFile FetchFailed "
     "Forbidden InvalidMetadata MissingExtra NotFound SourceChanged Unsupported",
+    "byteatlas.executors.combining": "prepare_many",
     "byteatlas.executors.results": "Failure Results",
     "byteatlas.executors.scanning": "scan_many",
     "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
-    "byteatlas.io.wrap": "Retry",
+    "byteatlas.io.sources.layers": "Retry",
     "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
     "byteatlas.manifest.options": "MapWriteOptions",
     "byteatlas.progress": "Progress",
     "byteatlas.scanning.contract": "ScanOptions",
-    "byteatlas.verifying.options": "VerifyOptions",
     "byteatlas.verifying.report": "VerifyItem VerifyReport",
+    "byteatlas.verifying.options": "VerifyOptions",
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 
@@ -187,7 +190,9 @@ def __getattr__(name: str) -> object:
     """Public names are imported when they are first used: ``byteatlas --help`` needs none of them."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(_import_module(_MODULE_OF[name]), name)
+    from importlib import import_module
+
+    found: object = getattr(import_module(_MODULE_OF[name]), name)
     globals()[name] = found
     return found
 

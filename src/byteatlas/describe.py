@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from byteatlas.array import Array, Group, Node
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, Manifest, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.facts import chunk_facts
+from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.model import ArrayMeta, CodecSpec, RectilinearGrid
 from byteatlas.meta.text import shape_text
 from byteatlas.types import JSON, JSONObject, Shape
+from byteatlas.values import dataclass, field
+
+if TYPE_CHECKING:
+    from byteatlas.array import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +107,27 @@ def describe(node: Node | VirtualNode, path: str = "") -> GroupFacts:
     """Facts about a node and all that is below it. ``path`` names an array that is the node itself."""
     if isinstance(node, VirtualArray):
         return GroupFacts({}, ((path.rpartition("/")[2], array_facts(node.meta, node.manifest)),))
-    if isinstance(node, Array):
-        return GroupFacts({}, ((path.rpartition("/")[2], array_facts(node.meta, None)),))
+    if not isinstance(node, VirtualGroup):
+        return _describe_opened(node, path)
     members: list[tuple[str, ArrayFacts | GroupFacts]] = []
     for name, child in node.walk():
         match child:
             case VirtualArray(meta, manifest):
                 members.append((name, array_facts(meta, manifest)))
-            case Array():
-                members.append((name, array_facts(child.meta, None)))
-            case VirtualGroup() | Group():
-                members.append((name, GroupFacts(child.meta.attributes)))
+            case VirtualGroup(meta):
+                members.append((name, GroupFacts(meta.attributes)))
+    return GroupFacts(node.meta.attributes, tuple(members))
+
+
+def _describe_opened(node: Node, path: str) -> GroupFacts:
+    from byteatlas.array import Array  # maps and archives do without
+
+    if isinstance(node, Array):
+        return GroupFacts({}, ((path.rpartition("/")[2], array_facts(node.meta, None)),))
+    members: list[tuple[str, ArrayFacts | GroupFacts]] = []
+    for name, child in node.walk():
+        facts = array_facts(child.meta, None) if isinstance(child, Array) else GroupFacts(child.meta.attributes)
+        members.append((name, facts))
     return GroupFacts(node.meta.attributes, tuple(members))
 
 
@@ -140,23 +152,9 @@ def array_facts(meta: ArrayMeta, manifest: Manifest | None) -> ArrayFacts:
 
 def stored_facts(manifest: Manifest) -> Stored:
     """Count chunks and bytes by file."""
-    columns = manifest.load()
-    source, length, offset = columns.source, columns.length, columns.offset
-    present = source >= 0
-    known = present & (length != WHOLE)
-    places = []
-    order = np.argsort(source[present], kind="stable")
-    rows = np.flatnonzero(present)[order]
-    which, starts = np.unique(source[rows], return_index=True)
-    for index, at, until in zip(which.tolist(), starts, [*starts[1:], len(rows)][: len(which)], strict=True):
-        mine = rows[at:until]
-        begin, size = offset[mine], np.where(known[mine], length[mine], 0)
-        places.append(
-            Place(columns.sources[index].url, len(mine), int(size.sum()), int(begin.min()), int((begin + size).max()))
-        )
-    inline = int((source == INLINE).sum())
-    total = int(np.where(known, length, 0).sum()) + sum(len(data) for data in columns.inlined.values())
-    return Stored(len(rows) + inline, int((source == MISSING).sum()), inline, total, tuple(places))
+    facts = chunk_facts(manifest)
+    places = tuple(Place(s.info.url, s.chunks, s.bytes, s.begin, s.end) for s in facts.sources)
+    return Stored(facts.present, facts.missing, facts.inline, facts.stored, places)
 
 
 def codecs_text(codecs: tuple[CodecSpec, ...]) -> str:

@@ -1,9 +1,13 @@
 """What can go wrong, and whose fault it is.
 
 One root, :class:`ByteatlasError`. Each leaf answers "who has to act": the owner of the file (`CorruptFile`,
-`CorruptChunk`, `InvalidMetadata`), we (`Unsupported`), the caller (`NotFound`, `BadRequest`, `Conflict`,
+`CorruptChunk`, `InvalidMetadata`, `Absent`), we (`Unsupported`), the caller (`NotFound`, `BadRequest`, `Conflict`,
 `MissingExtra`), the network (`FetchFailed`), whoever replaced a file after it was indexed (`SourceChanged`), or the
 policy in force (`Forbidden`). Facts are fields; the message is one line made of them.
+
+The leaves under :class:`FileFault` say something of a file that is the same however often it is read. Parsers may catch
+these and go on with the rest of the file. All others (the network above all) say nothing of the file: code that takes
+one of them for a property of the file makes a wrong result out of a failure.
 """
 
 from __future__ import annotations
@@ -28,7 +32,14 @@ def _restored(kind: type[ByteatlasError], args: tuple[Any, ...], fields: dict[st
     return error
 
 
-class CorruptFile(ByteatlasError):
+class FileFault(ByteatlasError):
+    """The fault lies in a file, or in what a file leads to: trying again gives the same.
+
+    A scan reports such a fault at the dataset that it concerns, and goes on.
+    """
+
+
+class CorruptFile(FileFault):
     """An archive file breaks its own format's rules."""
 
     def __init__(self, offset: int, why: str, url: str | None = None) -> None:
@@ -40,7 +51,7 @@ class CorruptFile(ByteatlasError):
         return CorruptFile(self.offset, self.why, self.url or url)
 
 
-class InvalidMetadata(ByteatlasError):
+class InvalidMetadata(FileFault):
     """A Zarr metadata document or a reference map is not what its specification says."""
 
     def __init__(self, where: str, why: str) -> None:
@@ -48,7 +59,15 @@ class InvalidMetadata(ByteatlasError):
         self.where, self.why = where, why
 
 
-class CorruptChunk(ByteatlasError):
+def _place(array: str | None, chunk: tuple[int, ...] | None, url: str | None, range: ByteRange | None) -> str:
+    """What is known of where something went wrong, as text."""
+    place = [f"array {array!r}" if array is not None else "", f"chunk {chunk}" if chunk is not None else ""]
+    if url is not None:
+        place.append(f"{url}" + (f" bytes {range.offset}+{range.length}" if range else ""))
+    return ", ".join(p for p in place if p)
+
+
+class CorruptChunk(FileFault):
     """The bytes of one chunk do not decode: bad checksum, bad stream, wrong decoded size."""
 
     def __init__(
@@ -60,15 +79,12 @@ class CorruptChunk(ByteatlasError):
         url: str | None = None,
         range: ByteRange | None = None,
     ) -> None:
-        place = [f"array {array!r}" if array is not None else "", f"chunk {chunk}" if chunk is not None else ""]
-        if url is not None:
-            place.append(f"{url}" + (f" bytes {range.offset}+{range.length}" if range else ""))
-        head = ", ".join(p for p in place if p)
+        head = _place(array, chunk, url, range)
         super().__init__(f"{head}: {why}" if head else why)
         self.why, self.array, self.chunk, self.url, self.range = why, array, chunk, url, range
 
 
-class Unsupported(ByteatlasError):
+class Unsupported(FileFault):
     """Legal input that byteatlas does not (yet) handle. ``reason`` is a stable code (`byteatlas.scanning.reasons`)."""
 
     def __init__(self, reason: str, detail: str, path: str | None = None) -> None:
@@ -118,13 +134,23 @@ class MissingExtra(ByteatlasError, ImportError):
 class FetchFailed(ByteatlasError, OSError):
     """Bytes that should be there could not be fetched (missing file, refused, short read, time-out).
 
-    ``transient`` says that the same request may work when it is tried again (time-out, 429, 5xx).
+    ``transient`` says that the same request may work when it is tried again (time-out, 429, 5xx). ``array`` and
+    ``chunk`` (its place in the grid) are known where the bytes are those of a chunk.
     """
 
-    def __init__(self, url: str, why: str, range: ByteRange | None = None, *, transient: bool = False) -> None:
-        where = f" bytes {range.offset}+{range.length}" if range else ""
-        super().__init__(f"{url}{where}: {why}")
+    def __init__(
+        self,
+        url: str,
+        why: str,
+        range: ByteRange | None = None,
+        *,
+        transient: bool = False,
+        array: str | None = None,
+        chunk: tuple[int, ...] | None = None,
+    ) -> None:
+        super().__init__(f"{_place(array, chunk, url, range)}: {why}")
         self.url, self.why, self.range, self.transient = url, why, range, transient
+        self.array, self.chunk = array, chunk
 
 
 class SourceChanged(ByteatlasError):
@@ -135,8 +161,16 @@ class SourceChanged(ByteatlasError):
         self.url, self.what, self.recorded, self.found = url, what, recorded, found
 
 
-class Forbidden(ByteatlasError, PermissionError):
-    """The policy in force does not allow this access."""
+class Absent(FileFault):
+    """A file that another file names is not there."""
+
+    def __init__(self, url: str, why: str = "there is no such file") -> None:
+        super().__init__(f"{url}: {why}")
+        self.url, self.why = url, why
+
+
+class Forbidden(FileFault, PermissionError):
+    """The policy in force, or the storage itself, does not allow this access."""
 
     def __init__(self, url: str, why: str) -> None:
         super().__init__(f"{url}: {why}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import TypeAlias
+
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NewType, TypeAlias
+
+from byteatlas.values import dataclass
+
+if TYPE_CHECKING:  # whoever prints a help text does not wait for NumPy
+    import numpy as np
+    from numpy.typing import NDArray
 
 JSON: TypeAlias = Any
 """A JSON document: None, bool, int, float, str, list or dict of JSON.
@@ -16,9 +21,13 @@ JSONObject: TypeAlias = Mapping[str, JSON]
 Shape: TypeAlias = tuple[int, ...]
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Buffers: TypeAlias = Sequence[Buffer]
+Ints: TypeAlias = "NDArray[np.int64]"
+"""A column of whole numbers."""
+ChunkNumbers = NewType("ChunkNumbers", "NDArray[np.int64]")
+"""Flat indices in an array's grid of chunks, in C order."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class ByteRange:
     """Bytes ``[offset, offset + length)`` of a file.
 

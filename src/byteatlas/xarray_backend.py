@@ -25,10 +25,11 @@ from xarray.core import indexing
 from byteatlas.api.opening import open as open_node
 from byteatlas.api.targets import place_of
 from byteatlas.array import Array, Group, Node
-from byteatlas.array.array import fill_of
+from byteatlas.array.reading.opening import fill_of
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.kind import JSON_SUFFIXES, PARQUET_SUFFIXES, kind_of
+from byteatlas.io.forms import MAP_SUFFIXES
+from byteatlas.io.kind import kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
@@ -272,7 +273,7 @@ class ByteatlasBackend(BackendEntrypoint):
         if not isinstance(filename_or_obj, (str, os.PathLike)):
             return False
         name = os.fspath(filename_or_obj)
-        if not name.rstrip("/").lower().endswith((*JSON_SUFFIXES, *PARQUET_SUFFIXES)):
+        if not name.rstrip("/").lower().endswith(MAP_SUFFIXES):
             return False
         path = local_path(name)
         if path is None or not Path(path).exists():

@@ -17,7 +17,7 @@ from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.store.reference import Ask, ReferenceStore
+from byteatlas.store.reference import KeyRange, ReferenceStore
 from byteatlas.types import JSON, Buffer
 
 try:
@@ -27,7 +27,7 @@ try:
 except ImportError as error:
     raise MissingExtra("zarr", "a store for zarr-python") from error
 
-_Pending = list[tuple[Ask, "asyncio.Future[Buffer | None]"]]
+_Pending = list[tuple[KeyRange, "asyncio.Future[Buffer | None]"]]
 
 
 class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it may be absent when types are checked
@@ -154,15 +154,15 @@ class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it m
             yield name
 
 
-def _ask(key: str, where: ByteRequest | None) -> Ask:
+def _ask(key: str, where: ByteRequest | None) -> KeyRange:
     match where:
         case None:
-            return Ask(key)
+            return KeyRange(key)
         case RangeByteRequest(start, end):
-            return Ask(key, start, end)
+            return KeyRange(key, start, end)
         case OffsetByteRequest(offset):
-            return Ask(key, offset)
+            return KeyRange(key, offset)
         case SuffixByteRequest(suffix):
-            return Ask(key, -suffix) if suffix else Ask(key, 0, 0)
+            return KeyRange(key, -suffix) if suffix else KeyRange(key, 0, 0)
         case _:
             raise BadRequest(f"{type(where).__name__} is no byte range")

@@ -26,7 +26,7 @@ if who == "byteatlas":
     import byteatlas as ba
     from byteatlas.scanning.plugins import installed
     import pyarrow.parquet
-    installed(), ba.scan, ba.open
+    dict(installed()), ba.scan, ba.open
     def run():
         ba.write(ba.combine(paths, "time"), target)
 elif who == "kerchunk":

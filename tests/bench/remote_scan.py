@@ -71,7 +71,7 @@ if job == "byteatlas":
     import byteatlas as ba
     import aiohttp
     from byteatlas.scanning.plugins import installed
-    installed(), ba.scan
+    dict(installed()), ba.scan
     def run():
         ba.scan(url)
 elif job.startswith("kerchunk"):

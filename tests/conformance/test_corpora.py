@@ -5,7 +5,6 @@ The programs beside the corpora score each file in a process of its own; here al
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.places import ROOT
+from tests.places import ROOT, load_program
 
 import byteatlas as ba
 
@@ -31,12 +30,7 @@ pytestmark = [
 def program(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """One of the scoring programs, as a module."""
     monkeypatch.syspath_prepend(str(SHARED / "score"))
-    spec = importlib.util.spec_from_file_location(name, SHARED / "score" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_program(SHARED / "score" / f"{name}.py")
 
 
 def read(node: Any) -> np.ndarray[Any, Any] | ba.ByteatlasError:
@@ -106,6 +100,28 @@ def test_tiff(monkeypatch: pytest.MonkeyPatch) -> None:
             total[outcome.split(":")[0]] += 1
     assert total["right"] > 30, total
     assert total["right"] >= 0.975 * sum(total.values()), total
+
+
+def test_georeferences() -> None:
+    """Transforms and coordinate reference systems are those that GDAL reads."""
+    pyproj = pytest.importorskip("pyproj")
+    truth = json.loads((SHARED / "corpus" / "raster_georef.json").read_text())
+    places = {e["id"]: e["local"] for e in json.loads((SHARED / "corpus" / "raster_corpus.json").read_text())}
+    compared = 0
+    for name, known in truth.items():
+        path = SHARED / "corpus" / "raster" / places[name]
+        if not path.is_file() or not (known.get("wkt2") or known.get("geotransform")):
+            continue
+        root = ba.open(path)
+        assert isinstance(root, ba.Group)
+        mapping = next(dict(node.attrs) for at, node in root.walk() if at.endswith("spatial_ref"))
+        if known.get("geotransform"):
+            ours = [float(v) for v in mapping["GeoTransform"].split()]
+            assert ours == pytest.approx(known["geotransform"], rel=1e-12, abs=1e-12), path
+        if known.get("wkt2"):
+            compared += 1
+            assert pyproj.CRS.from_wkt(mapping["crs_wkt"]) == pyproj.CRS.from_wkt(known["wkt2"]), path
+    assert compared > 100
 
 
 def test_zarr_stores(tmp_path: Path) -> None:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.archives import small_archive
-from tests.places import ROOT
+from tests.places import FIXTURES, ROOT
 
 from byteatlas import api
+from byteatlas.errors import FetchFailed
+from byteatlas.importing import object_named
+from byteatlas.io.local import LocalSource
+from byteatlas.io.sources.layers import Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
+from byteatlas.scanning.plugins import installed
+from byteatlas.types import Buffer, ByteRange
 from byteatlas.verifying import VerifyOptions, VerifyReport
 from byteatlas.verifying.compare import first_difference, same_attribute
+from byteatlas.verifying.native.place import BLOCK
 
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("netCDF4")
@@ -194,6 +203,34 @@ def test_data_elsewhere(tmp_path: Path) -> None:
     assert report.counts.get("unchecked") is None
     api.write(api.scan(path), tmp_path / "m.json")
     assert api.verify(tmp_path / "m.json").ok
+
+
+@pytest.mark.parametrize(
+    ("format", "fixture", "path", "locator"),
+    [("hdf5", "hdf5/types.h5", "bool_4_bytes_be", ()), ("tiff", "tiff/geotiff.tif", "data", ("page/0",))],
+)
+def test_libraries_read_files_that_are_not_local(
+    format: str, fixture: str, path: str, locator: tuple[str, ...]
+) -> None:
+    """By ranges of the source; a range that fails is an error, and not an array that is not there."""
+    data = (FIXTURES / fixture).read_bytes()
+    source = Counting(MemorySource(data, "memory://far"))
+    name = installed()[format].verify
+    assert name is not None
+    reader = object_named(name)
+    with reader(LocalSource(str(FIXTURES / fixture))) as near, reader(source) as far:
+        wanted, found = near.array(path, locator), far.array(path, locator)
+        assert wanted is not None
+        assert found is not None
+        np.testing.assert_array_equal(found.read(()), wanted.read(()))
+    assert source.counts.requests <= 1 + len(data) // BLOCK
+
+    class Broken(MemorySource):
+        def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
+            raise FetchFailed(self.url, "connection lost")
+
+    with pytest.raises(FetchFailed, match="connection lost"), reader(Broken(data, "memory://far")) as broken:
+        broken.array(path, locator)
 
 
 def test_differences() -> None:

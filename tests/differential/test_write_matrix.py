@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.peers import by_tensorstore, by_zarrs
 
 from byteatlas.array import Array, open_store
 from byteatlas.array.writing.create import array_meta
-from byteatlas.array.writing.write import ArrayWriteOptions, create_array
+from byteatlas.array.writing.options import ArrayWriteOptions
+from byteatlas.array.writing.write import create_array
 from byteatlas.meta.dtypes import BYTES, STRING, from_v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.store.directory import DirectoryStore
@@ -187,16 +189,11 @@ def test_zarr_python_reads_version_2(case: tuple[Values, ArrayMeta]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_tensorstore_reads_it(data: st.DataObject) -> None:
-    ts = pytest.importorskip("tensorstore")
     three = data.draw(st.booleans())
     cases = version3(PLAIN, numcodecs=False) if three else version2(PLAIN, filters=False)
     array, meta = data.draw(cases)
     with tempfile.TemporaryDirectory() as folder:
-        spec = {
-            "driver": "zarr3" if three else "zarr",
-            "kvstore": {"driver": "file", "path": write(folder, array, meta)},
-        }
-        found = ts.open(spec, open=True).result().read().result()
+        found = by_tensorstore(write(folder, array, meta), 3 if three else 2)
         assert found.dtype == array.dtype
         np.testing.assert_array_equal(found, array)
 
@@ -204,12 +201,9 @@ def test_tensorstore_reads_it(data: st.DataObject) -> None:
 @settings(max_examples=60, deadline=None)
 @given(version3(PLAIN, numcodecs=False))
 def test_zarrs_reads_it(case: tuple[Values, ArrayMeta]) -> None:
-    pytest.importorskip("zarrs")
     data, meta = case
     with tempfile.TemporaryDirectory() as folder:
-        path = write(folder, data, meta)
-        with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.strict": True}):
-            np.testing.assert_array_equal(zarr.open_array(path, mode="r")[...], data)
+        np.testing.assert_array_equal(by_zarrs(write(folder, data, meta), strict=True), data)
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)

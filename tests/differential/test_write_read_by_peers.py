@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.peers import by_tensorstore, by_zarrs
 
 from byteatlas.array import Array, open_store
 from byteatlas.array.writing.create import array_meta
@@ -92,14 +93,11 @@ def test_zarr_python_reads_it(case: tuple[str, np.ndarray[Any, Any], dict[str, A
 @settings(max_examples=80, deadline=None)
 @given(written([n for n in NUMBERS if n not in ("c8", "c16")]))
 def test_tensorstore_reads_it(case: tuple[str, np.ndarray[Any, Any], dict[str, Any]]) -> None:
-    ts = pytest.importorskip("tensorstore")
     name, data, how = case
     if name == "shuffle":
         return  # it has no filters
     with tempfile.TemporaryDirectory() as folder:
-        driver = "zarr3" if how["zarr_format"] == 3 else "zarr"
-        spec = {"driver": driver, "kvstore": {"driver": "file", "path": _write(folder, data, how)}}
-        found = ts.open(spec, open=True).result().read().result()
+        found = by_tensorstore(_write(folder, data, how), how["zarr_format"])
         assert found.dtype == data.dtype
         np.testing.assert_array_equal(found, data)
 
@@ -107,14 +105,11 @@ def test_tensorstore_reads_it(case: tuple[str, np.ndarray[Any, Any], dict[str, A
 @settings(max_examples=40, deadline=None)
 @given(written(["i4", "f8", "u1"]))
 def test_zarrs_reads_it(case: tuple[str, np.ndarray[Any, Any], dict[str, Any]]) -> None:
-    pytest.importorskip("zarrs")
     name, data, how = case
     if name == "shuffle" or how["zarr_format"] == 2:
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = _write(folder, data, how)
-        with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}):
-            np.testing.assert_array_equal(zarr.open_array(path, mode="r")[...], data)
+        np.testing.assert_array_equal(by_zarrs(_write(folder, data, how)), data)
 
 
 @settings(max_examples=60, deadline=None)

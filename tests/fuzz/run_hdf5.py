@@ -27,6 +27,7 @@ from typing import Any
 import h5py
 import hdf5plugin  # noqa: F401  (registers the filters with h5py)
 import numpy as np
+from tests.fuzz.crash import crash_place
 
 from byteatlas import api
 from byteatlas.array.array import Array
@@ -144,10 +145,7 @@ def child(path: str, pipe: int) -> None:
     try:
         found = examine(path)
     except BaseException as error:
-        where = error.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        place = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where else ""
+        place = crash_place(error)
         os.write(
             pipe,
             json.dumps({"outcome": "crash", "why": f"{type(error).__name__}: {error} at {place}"[:300]}).encode()

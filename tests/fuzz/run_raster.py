@@ -26,6 +26,7 @@ from fixtures.netcdf3.make_netcdf3 import FILES as NETCDF3
 from fixtures.tiff.make_tiff import FILES as TIFF
 from fixtures.tiff.make_tiff import ramp, tifffile_bytes
 from fixtures.tiff.raw_tiff import LONG, SHORT, Raw, gray, write
+from tests.fuzz.crash import crash_place
 
 from byteatlas import api
 from byteatlas.array.array import Array
@@ -165,10 +166,7 @@ def run_case(name: str, data: bytes, file: Path) -> str:
         return "FAULT timeout"
     except Exception as error:  # whatever it is, it is a fault
         signal.alarm(0)
-        where = error.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        place = f"{Path(where.tb_frame.f_code.co_filename).name}:{where.tb_lineno}" if where else ""
+        place = crash_place(error)
         return f"FAULT {type(error).__name__}: {str(error)[:100]} at {place}"
     finally:
         file.unlink()  # never written again: a source may still map it

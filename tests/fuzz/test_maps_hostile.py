@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.documents import zarray
 
 from byteatlas.errors import ByteatlasError, Forbidden
 from byteatlas.io.open import SourcePool
@@ -24,16 +25,7 @@ from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import Remote, VirtualArray, VirtualGroup, VirtualNode, reference_at
 from byteatlas.manifest.references import read_references
 
-ZARRAY = {
-    "zarr_format": 2,
-    "shape": [4],
-    "chunks": [2],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": 0,
-}
+ZARRAY = zarray([4], [2])
 GROUP = '{"zarr_format":2}'
 
 
@@ -42,7 +34,7 @@ def v1(refs: dict[str, Any] | None = None, **top: Any) -> bytes:
     return json.dumps({"version": 1, "refs": {**base, **(refs or {})}, **top}).encode()
 
 
-def zarray(**more: Any) -> bytes:
+def map_of_zarray(**more: Any) -> bytes:
     return v1({"x/.zarray": json.dumps({**ZARRAY, **more})})
 
 
@@ -121,12 +113,12 @@ HOSTILE: dict[str, bytes] = {
     "climbing path": v1({"../y/.zarray": json.dumps(ZARRAY)}),
     "empty path part": v1({"a//y/.zarray": json.dumps(ZARRAY)}),
     "many levels": v1({"a/" * 5000 + "y/.zarray": json.dumps(ZARRAY)}),
-    "huge shape": zarray(shape=[10**30], chunks=[1]),
-    "huge grid": zarray(shape=[2**62], chunks=[1]),
-    "negative shape": zarray(shape=[-4]),
-    "zero chunk": zarray(chunks=[0]),
-    "bad dtype": zarray(dtype="<i400000000000"),
-    "object dtype": zarray(dtype="|O"),
+    "huge shape": map_of_zarray(shape=[10**30], chunks=[1]),
+    "huge grid": map_of_zarray(shape=[2**62], chunks=[1]),
+    "negative shape": map_of_zarray(shape=[-4]),
+    "zero chunk": map_of_zarray(chunks=[0]),
+    "bad dtype": map_of_zarray(dtype="<i400000000000"),
+    "object dtype": map_of_zarray(dtype="|O"),
     "templates a list": v1(templates=[1]),
     "template a number": v1(templates={"u": 1}),
     "template loop": v1({"x/0": ["{{f(a='x')}}", 0, 8]}, templates=LOOP),

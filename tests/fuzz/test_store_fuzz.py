@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from byteatlas.array import Array, ReadOptions, open_store
 from byteatlas.array.writing.create import array_meta
-from byteatlas.array.writing.write import consolidate, create_array, create_group
+from byteatlas.array.writing.documents import consolidate
+from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.errors import ByteatlasError
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.store.memory import MemoryStore
 from byteatlas.store.zip import ZipStore
 

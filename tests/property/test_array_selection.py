@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.array_support import RAW, ZLIB, ReadInto, opener, virtual
 
 from byteatlas.array import Array, ReadOptions, open_node
-from byteatlas.array.reading import execute as read_module
-from byteatlas.array.reading import points as points_module
+from byteatlas.array.reading import elements, raw_parts
+from byteatlas.array.reading import read as read_module
 from byteatlas.errors import BadSelection
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid
 
@@ -77,9 +77,9 @@ def selections(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds that real reads meet only with millions of chunks."""
     monkeypatch.setattr(read_module, "MOST_CHUNKS", 5)
-    monkeypatch.setattr(read_module, "MOST_PARTS", 5)
-    monkeypatch.setattr(read_module, "PREFILL", 3)
-    monkeypatch.setattr(points_module, "MOST_POINTS", 5)
+    monkeypatch.setattr(raw_parts, "MOST_PARTS", 5)
+    monkeypatch.setattr(read_module, "MANY_MISSING", 3)
+    monkeypatch.setattr(elements, "MOST_POINTS", 5)
 
 
 @settings(max_examples=300, deadline=None)

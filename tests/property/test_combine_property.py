@@ -15,9 +15,10 @@ from byteatlas.array import open_node
 from byteatlas.combining import CombineOptions, combine
 from byteatlas.combining.chunks.slicing import parts
 from byteatlas.combining.chunks.small_arrays import inline_array
-from byteatlas.combining.select.ops import rechunk, select_array, transpose
+from byteatlas.combining.select.ops import select_array
+from byteatlas.combining.select.restructure import rechunk, transpose
 from byteatlas.io.source import Source
-from byteatlas.manifest.columns import Piece, assemble, positions
+from byteatlas.manifest.columns import PlacedManifest, assemble, positions
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.model import ChunkGrid, CodecSpec, Encoding, RectilinearGrid, RegularGrid
 
@@ -178,7 +179,7 @@ def test_columns(counts: list[int], width: int, shared: bool) -> None:
         urls = tuple(SourceInfo(f"u{0 if shared else k}.{j}") for j in range(2))
         source = rng.integers(-1, 2, n * width).astype(np.int32)
         numbers = np.arange(n * width, dtype=np.uint64) + np.uint64(100 * k)
-        pieces.append(Piece((at, 0), ChunkManifest((n, width), urls, source, numbers, numbers)))
+        pieces.append(PlacedManifest((at, 0), ChunkManifest((n, width), urls, source, numbers, numbers)))
         at += n
     whole = assemble((at, width), pieces)
     expected = [

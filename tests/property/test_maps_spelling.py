@@ -9,25 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.documents import zarray
 from tests.maps import URLS
 
 from byteatlas.manifest.json import read as json_read
-from byteatlas.manifest.json import tokens as json_tokens
+from byteatlas.manifest.json.text import reader as json_reader
+from byteatlas.manifest.json.text import tokens as json_tokens
 from byteatlas.manifest.model import Inline, Missing, Remote, VirtualGroup, reference_at
 from byteatlas.manifest.references import read_references
 from byteatlas.types import ByteRange
 
 COUNTS = (4, 12)
-ZARRAY = {
-    "zarr_format": 2,
-    "shape": list(COUNTS),
-    "chunks": [1, 1],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": 0,
-}
+ZARRAY = zarray(list(COUNTS), [1, 1])
 VALUES = st.one_of(
     st.tuples(URLS, st.integers(0, 2**40), st.integers(1, 2**31)).map(list),
     st.tuples(URLS, st.integers(0, 2**40), st.integers(1, 2**31)).map(list),
@@ -83,8 +76,9 @@ def meaning(value: Any) -> Any:
 def test_any_spelling_says_the_same(made: tuple[bytes, Any], window: int, data: st.DataObject) -> None:
     text, chunks = made
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_reader, "WINDOW", window)
         patch.setattr(json_tokens, "WINDOW", window)
-        patch.setattr(json_read, "FEW", 3)
+        patch.setattr(json_read, "LOOKED_UP_SINGLY", 3)
         node = read_references(text)
         assert isinstance(node, VirtualGroup)
         assert {path for path, _ in node.walk()} == {"x", "g", "g/é y"}
@@ -132,6 +126,7 @@ def test_arrays_that_take_turns(window: int) -> None:
             refs[f"stray/{i}/{j}"] = ["/nothing", 0, 1]
             refs[f"c/c/note{j}"] = ["/nothing", 0, 1]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_reader, "WINDOW", window)
         patch.setattr(json_tokens, "WINDOW", window)
         node = read_references(json.dumps(refs).replace("/", "\\/").encode())
         assert isinstance(node, VirtualGroup)

@@ -1,12 +1,14 @@
 """The HDF5 and netCDF-4 scanner.
 
-Sans-IO, with no HDF5 library underneath. Two halves meet in this package:
+Parsers that ask for bytes, with no libhdf5 underneath.
 
-- *structure*: `superblock`, `header`, `links`, `heap`, `btree2`, `chunks`, `arrays`, `layout` ... find out what is in a
-  file and where its bytes lie; `walk` reads the objects, `library` the files that links lead to, `dims` gives
-  dimensions their names, `tree` builds the result.
-- *values*: `datatype` and `stored` say what elements are, `filters` what chunks went through, `fillvalue` what missing
-  ones read as, `values` decodes attributes and variable-length data.
+- *what is in a file, and where its bytes lie*: `format` has a module for each structure or message, `heaps` and
+  `chunks` what they point to. `walk` reads all objects of a file, `dataset` the messages of one, `storage` where
+  its bytes are, `external_storage` those that are in other files.
+- *what values are*: `values` decodes attributes and variable-length data, `filters` says what chunks went through,
+  `virtual` what virtual datasets are made of.
+- *the result*: `scan` runs it all, `linked_files` the files that links lead to, `dims` gives dimensions their names,
+  `tree` builds groups, arrays and the report.
 """
 
 from byteatlas_scanners.hdf5.scan import SCANNER, Hdf5Scanner

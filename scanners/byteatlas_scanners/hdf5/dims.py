@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
-from byteatlas.errors import ByteatlasError
+from byteatlas.errors import FileFault
+from byteatlas.scanning.report import detail_of
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.attributes import Attribute
 from byteatlas_scanners.hdf5.format.links import Hard
 from byteatlas_scanners.hdf5.format.types import Kind
@@ -101,6 +102,7 @@ class Names:
         scales: by dataset.
         by_id: netCDF's dimension numbers.
         phony: in each group, (length, unlimited) -> names given so far.
+        lost: by dataset, the axes whose scales could not be read, and why.
     """
 
     file: File
@@ -110,6 +112,7 @@ class Names:
     by_id: dict[int, str] = field(default_factory=dict)
     phony: dict[int, dict[tuple[int, bool], list[str]]] = field(default_factory=dict)
     given: int = 0
+    lost: dict[int, dict[int, str]] = field(default_factory=dict)
 
     def dimension(self, address: int) -> str | None:
         """The name of the dimension that a scale stands for."""
@@ -122,7 +125,10 @@ class Names:
         names: list[str | None] = [None] * len(shape)
         scale = self.scales[node.address]
         for axis, entry in enumerate(scale.lists[: len(shape)]):
-            names[axis] = self._attached(entry)
+            try:
+                names[axis] = self._attached(entry)
+            except FileFault as error:
+                self.lost.setdefault(node.address, {})[axis] = detail_of(error)
         if scale.is_scale and len(shape) == 1:
             names[0] = self.dimension(node.address)
         if len(scale.coordinates) == len(shape):
@@ -137,15 +143,12 @@ class Names:
         return tuple(names)
 
     def _attached(self, entry: tuple[int, int, int]) -> str | None:
-        """The first scale of one axis that has a name."""
+        """The first scale of one axis that has a name. Raises `FileFault`."""
         count, collection, index = entry
         width = self.file.form.offsets
         if not count or not collection:
             return None
-        try:
-            found = self.file.heaps.get(collection, index)
-        except ByteatlasError:
-            return None
+        found = self.file.heaps.get(collection, index)
         for at in range(0, min(len(found), count * width), width):
             name = self.dimension(int.from_bytes(found[at : at + width], "little"))
             if name is not None:

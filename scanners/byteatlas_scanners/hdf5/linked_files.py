@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.scanning.contract import Parse, ScanOptions, gather
+from byteatlas.scanning.contract import Parse, ScanOptions, Stat
+from byteatlas.scanning.parsers import elsewhere, gather, settle
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.layout import Virtual
 from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
-from byteatlas_scanners.hdf5.steps import elsewhere, stat_all
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping, numbered, parse_mappings
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group, open_file, walk
 
@@ -30,21 +30,26 @@ MOST_LINKS = 16
 
 
 @dataclass(slots=True)
-class Library:
-    """Files by the URL under which they are asked for.
+class LinkedFiles:
+    """The scanned file and those that its links lead to.
 
     Attributes:
         main: the file that is being scanned.
-        files: every file read, by its full URL.
+        by_url: every file read, by its full URL.
         named: what a URL as written in some file stands for: a file, or why there is none.
     """
 
     main: File
     options: ScanOptions
-    files: dict[str, File] = field(default_factory=dict)
-    named: dict[str, File | ByteatlasError] = field(default_factory=dict)
+    by_url: dict[str, File] = field(default_factory=dict)
+    named: dict[str, File | FileFault] = field(default_factory=dict)
     infos: dict[str, Any] = field(default_factory=dict)
     indexes: dict[tuple[int, int], dict[str, Link]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(main: File, options: ScanOptions) -> LinkedFiles:
+        """Just the scanned file, so far."""
+        return LinkedFiles(main, options, {main.form.source.url: main})
 
     def external(self, parent: File, name: str) -> File:
         """The file that an external link or virtual dataset names. Raises `Unsupported` and what opening it raised."""
@@ -52,7 +57,7 @@ class Library:
             found = self.named.get(url)
             if isinstance(found, File):
                 return found
-            if isinstance(found, ByteatlasError):
+            if isinstance(found, FileFault):
                 raise found
             if url not in self.infos:
                 raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_FILES} files, {name!r} is one too many")
@@ -122,21 +127,21 @@ class Library:
         for parent, name in wanted:
             if not any(url in self.named for url in candidates(parent, name)):
                 spots.update(dict.fromkeys(u for u in candidates(parent, name) if u not in self.infos))
-        urls = list(spots)[: max(0, MOST_FILES - len(self.files))]
+        urls = list(spots)[: max(0, MOST_FILES - len(self.by_url))]
         if not urls:
             return []
-        found = yield from stat_all(urls)
+        found = yield from settle([Stat(url) for url in urls])
         self.infos.update(zip(urls, found, strict=True))
         fresh = [url for url, info in zip(urls, found, strict=True) if isinstance(info, SourceInfo)]
-        self.named.update({u: i for u, i in zip(urls, found, strict=True) if isinstance(i, ByteatlasError)})
+        self.named.update({u: i for u, i in zip(urls, found, strict=True) if isinstance(i, FileFault)})
         return (yield from self._read(fresh))
 
     def _read(self, urls: Sequence[str]) -> Parse[list[File]]:
         begun: dict[str, str] = {}
         for url in urls:
             full = self.infos[url].url
-            if full in self.files:
-                self.named[url] = self.files[full]
+            if full in self.by_url:
+                self.named[url] = self.by_url[full]
             else:
                 begun.setdefault(full, url)
         results = yield from gather([self._one(url, self.infos[url]) for url in begun.values()])
@@ -144,7 +149,7 @@ class Library:
         for (full, url), result in zip(begun.items(), results, strict=True):
             self.named[url] = result
             if isinstance(result, File):
-                self.files[full] = result
+                self.by_url[full] = result
                 new.append(result)
         for url in urls:
             self.named.setdefault(url, self.named.get(begun.get(self.infos[url].url, ""), _nothing()))
@@ -209,14 +214,14 @@ def _read_mappings(file: File) -> Parse[list[Mapping]]:
                 listed = parse_mappings(file.form, file.heaps.get(layout.address, layout.object))
             file.mappings[address] = listed
             found += listed
-        except ByteatlasError as error:
+        except FileFault as error:
             file.mappings[address] = error
         except MALFORMED as error:
             file.mappings[address] = CorruptFile(file.form.base, f"a damaged list of virtual mappings ({error})")
     return found
 
 
-def _nothing() -> ByteatlasError:
+def _nothing() -> FileFault:
     return Unsupported(Reason.LINK, "a file that could not be read")
 
 
@@ -233,13 +238,8 @@ def _external_names(file: File) -> list[str]:
 def candidates(parent: File, name: str) -> list[str]:
     """Where a file named in another one may be: an absolute path first as it is, then beside the other file.
 
-    The library's order without its environment variables (H5F_prefix_open_file).
+    libhdf5's order without its environment variables (H5F_prefix_open_file).
     """
     folder = posixpath.dirname(parent.url) if parent.url else ""
     beside = posixpath.join(folder, posixpath.basename(name) if name.startswith("/") else name)
     return [name, beside] if name.startswith("/") or "://" in name else [beside]
-
-
-def library(main: File, options: ScanOptions) -> Library:
-    """A library of one file so far."""
-    return Library(main, options, files={main.form.source.url: main})

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Forbidden, Unsupported
+from byteatlas.errors import FileFault, Unsupported
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, inline_manifest
 from byteatlas.meta.model import ArrayMeta, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.scanning.reasons import Reason
+from byteatlas.scanning.report import INCOMPLETE, left_out, refusal
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.hdf5.dataset import Description, encodings
 from byteatlas_scanners.hdf5.dims import Names
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.layout import Chunked, Virtual
 from byteatlas_scanners.hdf5.format.links import Hard, Link
-from byteatlas_scanners.hdf5.linked_files import Library
+from byteatlas_scanners.hdf5.linked_files import LinkedFiles
 from byteatlas_scanners.hdf5.values import fillvalue
 from byteatlas_scanners.hdf5.values.vlen import Inlined
 from byteatlas_scanners.hdf5.values.zarr_type import Stored
@@ -27,8 +28,6 @@ MOST_DEPTH = 128
 MOST_REPEATED = 100_000
 """Nodes that may appear under more than one path."""
 
-FORBIDDEN_NAMES = frozenset(("", ".", "..", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"))
-
 
 @dataclass(slots=True)
 class Facts:
@@ -36,16 +35,16 @@ class Facts:
 
     names: Names
     attributes: Mapping[int, Mapping[str, JSON]]
-    lost: Mapping[int, str]
-    inlined: Mapping[int, Inlined | ByteatlasError] = field(default_factory=dict)
-    arrays: dict[int, VirtualArray | ByteatlasError] = field(default_factory=dict)
+    lost: Mapping[int, list[str]]
+    inlined: Mapping[int, Inlined | FileFault] = field(default_factory=dict)
+    arrays: dict[int, VirtualArray | FileFault] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Builder:
     """Builds the tree of groups and arrays; every dataset is built once and appears under each of its paths."""
 
-    library: Library
+    files: LinkedFiles
     facts: dict[int, Facts]
     report: list[ReportItem] = field(default_factory=list)
     expanded: set[tuple[int, int]] = field(default_factory=set)
@@ -74,9 +73,13 @@ class Builder:
             where = path + link.name
             try:
                 self._member(file, address, link, where, above, arrays, groups)
-            except ByteatlasError as error:
-                self.refuse(where, error)
-        attributes = self.facts[id(file)].attributes.get(address, {})
+            except FileFault as error:
+                self.report.append(refusal(where, error))
+        facts = self.facts[id(file)]
+        if address in facts.lost:
+            detail = left_out("attributes", facts.lost[address])
+            self.report.append(ReportItem(path.rstrip("/") or "/", INCOMPLETE, Reason.CORRUPT.value, detail))
+        attributes = facts.attributes.get(address, {})
         return VirtualGroup(GroupMeta(attributes), arrays, groups)
 
     def _member(
@@ -92,22 +95,19 @@ class Builder:
         if type(link.target) is Hard:
             address = link.target.address
         else:
-            file, address = self.library.follow(file, group, link)
+            file, address = self.files.follow(file, group, link)
         node = file.objects.get(address)
         match node:
             case Dataset():
-                _check_name(link.name)
-                arrays_of = self.facts[id(file)]
-                if arrays_of.names.scales[address].placeholder:
+                if self.facts[id(file)].names.scales[address].placeholder:
                     return
                 arrays[link.name] = array = self.array(file, node)
-                self._note(path, array, arrays_of.lost.get(address, ""))
+                self._note(path, file, address, array)
             case Group():
                 if (id(file), address) in above:
                     return  # the members of a group above it are there under that path
                 if len(above) > MOST_DEPTH or self.repeated > MOST_REPEATED:
                     raise Unsupported(Reason.LINK, "too many groups inside of one another, or under several paths")
-                _check_name(link.name)
                 groups[link.name] = self.group(file, address, path + "/", above)
             case Broken(_, error):
                 raise error
@@ -116,12 +116,14 @@ class Builder:
             case _:
                 pass  # a committed datatype
 
-    def _note(self, path: str, array: VirtualArray, detail: str) -> None:
+    def _note(self, path: str, file: File, address: int, array: VirtualArray) -> None:
+        facts, detail = self.facts[id(file)], ""
+        if address in facts.lost or address in facts.names.lost:
+            axes = [f"axis {axis} ({why})" for axis, why in facts.names.lost.get(address, {}).items()]
+            parts = left_out("attributes", facts.lost.get(address, [])), left_out("names of dimensions", axes)
+            detail = "; ".join(filter(None, parts))
         inlined = bool(getattr(array.manifest, "inlined", None))
         self.report.append(ReportItem(path, "inlined" if inlined else "virtual", None, detail))
-
-    def refuse(self, path: str, error: ByteatlasError) -> None:
-        self.report.append(ReportItem(path, "refused", reason_of(error), detail_of(error)))
 
     def array(self, file: File, node: Dataset) -> VirtualArray:
         """A dataset as an array, built at its first use. Raises why it is refused."""
@@ -130,19 +132,19 @@ class Builder:
         if found is None:
             try:
                 found = self._array(file, node)
-            except ByteatlasError as error:
+            except FileFault as error:
                 found = error
             arrays[node.address] = found
-        if isinstance(found, ByteatlasError):
+        if isinstance(found, FileFault):
             raise found
         return found
 
     def _array(self, file: File, node: Dataset) -> VirtualArray:
-        what, pieces, facts = node.what, node.pieces, self.facts[id(file)]
+        what, placement, facts = node.what, node.placement, self.facts[id(file)]
         shape = what.shape
         values = facts.inlined.get(node.address)
         if values is not None:
-            if isinstance(values, ByteatlasError):
+            if isinstance(values, FileFault):
                 raise values
             return inlined_array(
                 shape, values, facts.names.of(node, values.stored.inner_shape), facts.attributes.get(node.address, {})
@@ -152,19 +154,19 @@ class Builder:
             stored = self.stored[id(what.type)] = datatype.to_zarr(what.type)
         if isinstance(what.layout, Virtual):
             return self._virtual(file, node, stored)
-        if isinstance(pieces, ByteatlasError):
-            raise pieces
+        if isinstance(placement, FileFault):
+            raise placement
         inner = stored.inner_shape
         meta = ArrayMeta(
             shape + inner,
             stored.data_type,
-            RegularGrid(pieces.chunk + inner) if pieces.grid is None else _with_inner(pieces.grid, inner),
-            self._encodings(what, stored, pieces.masks),
+            RegularGrid(placement.chunk + inner) if placement.grid is None else _with_inner(placement.grid, inner),
+            self._encodings(what, stored, placement.masks),
             self._fill(what),
             facts.names.of(node, inner),
             facts.attributes.get(node.address, {}),
         )
-        manifest = pieces.manifest
+        manifest = placement.manifest
         if inner:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
@@ -188,14 +190,14 @@ class Builder:
         """A virtual dataset, from the arrays that it is made of."""
         mappings = file.mappings.get(node.address, [])
         key = (id(file), node.address)
-        if isinstance(mappings, ByteatlasError):
+        if isinstance(mappings, FileFault):
             raise mappings
         if stored.inner_shape or key in self.begun:
             raise Unsupported(Reason.VIRTUAL_DATASET, "a virtual dataset of array elements, or made of itself")
         self.begun.add(key)
 
         def find(name: str, path: str) -> VirtualArray | None:
-            found = self.library.find(file, name, path)
+            found = self.files.find(file, name, path)
             return None if found is None else self.array(*found)
 
         shape = extent(mappings, node.what.shape, find)
@@ -236,32 +238,3 @@ def inlined_array(
 
 def _with_inner(grid: RectilinearGrid, inner: tuple[int, ...]) -> RectilinearGrid:
     return RectilinearGrid(grid.edges + tuple([(n,) for n in inner]))
-
-
-def _check_name(name: str) -> None:
-    if name in FORBIDDEN_NAMES or "/" in name or "\0" in name:
-        raise Unsupported(Reason.NAME, f"{name!r} cannot be the name of a Zarr node")
-
-
-def reason_of(error: ByteatlasError) -> str:
-    """The stable code of a refusal."""
-    match error:
-        case Unsupported(reason=reason):
-            return str(reason)
-        case CorruptFile():
-            return Reason.CORRUPT.value
-        case Forbidden():
-            return Reason.FORBIDDEN.value
-        case _:
-            return Reason.LINK.value
-
-
-def detail_of(error: ByteatlasError) -> str:
-    """The sentence of a refusal."""
-    match error:
-        case Unsupported(detail=detail):
-            return str(detail)
-        case CorruptFile(offset=offset, why=why):
-            return f"byte {offset}: {why}"
-        case _:
-            return str(error)

@@ -6,14 +6,15 @@ An object is read once, at its address; under which names it appears is decided 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, ScanOptions
+from byteatlas.scanning.parsers import Pool, both
 from byteatlas.scanning.reasons import Reason
-from byteatlas_scanners.hdf5.dataset import Description, Pieces, describe, locate
+from byteatlas.values import dataclass, field
+from byteatlas_scanners.hdf5.dataset import Description, describe
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.attributes import Attribute, dense, read_attributes
 from byteatlas_scanners.hdf5.format.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, check_dates, read_header
@@ -22,7 +23,7 @@ from byteatlas_scanners.hdf5.format.shared import Shared
 from byteatlas_scanners.hdf5.format.superblock import read_start
 from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
 from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps
-from byteatlas_scanners.hdf5.steps import Pool, both
+from byteatlas_scanners.hdf5.storage import Placement, locate
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping
 
 MOST_OBJECTS = 4_000_000
@@ -32,21 +33,23 @@ MOST_ROWS = 1 << 25
 
 @dataclass(slots=True)
 class Group:
-    """A group's members and attributes."""
+    """A group's members and attributes; ``lost`` says which attributes are damaged, and why."""
 
     address: int
     links: list[Link]
     attributes: list[Attribute]
+    lost: list[str]
 
 
 @dataclass(slots=True)
 class Dataset:
-    """A dataset; ``pieces`` is the error when its bytes could not be located."""
+    """A dataset; ``placement`` is the fault when its bytes could not be located, ``lost`` as of a group."""
 
     address: int
     what: Description
-    pieces: Pieces | ByteatlasError
+    placement: Placement | FileFault
     attributes: list[Attribute]
+    lost: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class Broken:
     """An object that could not be read. ``dataset``: it has a dataset's messages, as far as is known."""
 
     address: int
-    error: ByteatlasError
+    error: FileFault
 
 
 Node: TypeAlias = Group | Dataset | Other | Broken
@@ -87,7 +90,7 @@ class File:
     sources: tuple[SourceInfo, ...]
     types: datatype.Cache = field(default_factory=dict)
     objects: dict[int, Node | None] = field(default_factory=dict)
-    mappings: dict[int, list[Mapping] | ByteatlasError] = field(default_factory=dict)
+    mappings: dict[int, list[Mapping] | FileFault] = field(default_factory=dict)
     pool: Pool = field(default_factory=Pool)
     rows: int = 0
 
@@ -102,7 +105,7 @@ class File:
     def _object(self, address: int) -> Parse[None]:
         try:
             self.objects[address] = yield from self._read(address)
-        except ByteatlasError as error:
+        except FileFault as error:
             self.objects[address] = Broken(address, error)
         except MALFORMED as error:
             self.objects[address] = Broken(
@@ -117,14 +120,14 @@ class File:
             return (yield from self._dataset(header))
         if is_group(header):
             if ATTRIBUTE_INFO in kinds:
-                links, attributes = yield from both(self._members(header), self._attributes(header))
+                links, (attributes, lost) = yield from both(self._members(header), self._attributes(header))
             else:
-                attributes = yield from self._attributes(header)
+                attributes, lost = yield from self._attributes(header)
                 links = yield from self._members(header)
-            return Group(address, links, attributes)
+            return Group(address, links, attributes, lost)
         return Other(address)
 
-    def _attributes(self, header: Header) -> Parse[list[Attribute]]:
+    def _attributes(self, header: Header) -> Parse[tuple[list[Attribute], list[str]]]:
         return read_attributes(self.shared, self.types, header)
 
     def _members(self, header: Header) -> Parse[list[Link]]:
@@ -137,21 +140,21 @@ class File:
     def _dataset(self, header: Header) -> Parse[Dataset]:
         what = yield from describe(self.shared, self.types, header)
         if dense(header):
-            pieces, attributes = yield from both(self._locate(what), self._attributes(header))
+            placement, (attributes, lost) = yield from both(self._locate(what), self._attributes(header))
         else:
-            attributes = yield from self._attributes(header)
-            pieces = yield from self._locate(what)
-        return Dataset(header.address, what, pieces, attributes)
+            attributes, lost = yield from self._attributes(header)
+            placement = yield from self._locate(what)
+        return Dataset(header.address, what, placement, attributes, lost)
 
-    def _locate(self, what: Description) -> Parse[Pieces | ByteatlasError]:
+    def _locate(self, what: Description) -> Parse[Placement | FileFault]:
         """Where the bytes are, or why that is not known: then the attributes may still be of use."""
         try:
-            pieces = yield from locate(self.form, what, self.options, self.sources)
-            self.rows += pieces.manifest.nchunks
+            placement = yield from locate(self.form, what, self.options, self.sources)
+            self.rows += placement.manifest.nchunks
             if self.rows > max(MOST_ROWS, self.form.size):
                 raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_ROWS} chunks in a file of {self.form.size} bytes")
-            return pieces
-        except ByteatlasError as error:
+            return placement
+        except FileFault as error:
             return error
         except MALFORMED as error:
             return CorruptFile(self.form.base, f"a damaged chunk index ({error})")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from byteatlas.errors import CorruptFile, Unsupported
+from byteatlas.errors import FileFault, Unsupported
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RegularGrid
-from byteatlas.scanning.contract import Parse, ScanOptions
-from byteatlas.scanning.inline import inline_small
+from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.reasons import Reason
+from byteatlas.scanning.report import refusal
 from byteatlas_scanners.netcdf3.header import Header, Variable, read_header
 from byteatlas_scanners.netcdf3.layout import data_end, lay_out, never_written
 
@@ -20,23 +18,20 @@ FILL_ATTRIBUTE = "_FillValue"
 NEVER_WRITTEN = "the file ends before its data begin: nothing was ever written, all values read as zero"
 
 
-@dataclass(frozen=True, slots=True)
-class NetCDF3Scanner:
+class NetCDF3Scanner(Scanner):
     """The scanner plugin for netCDF classic files."""
 
-    name: str = "netcdf3"
-    suffixes: tuple[str, ...] = (".nc", ".nc3", ".cdf")
+    name = "netcdf3"
+    suffixes = (".nc", ".nc3", ".cdf")
+    verify = "byteatlas.verifying.native.netcdf3:open_netcdf3"
 
-    def sniff(self, head: bytes) -> bool:
-        return head[:3] == b"CDF" and head[3:4] in (b"\1", b"\2", b"\5")
+    def sniff(self, first: FirstBytes) -> bool:
+        return first.data[:3] == b"CDF" and first.data[3:4] in (b"\1", b"\2", b"\5")
 
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """One array a variable. Variables whose data are not wholly in the file are refused ("corrupt")."""
         header = yield from read_header(source.size or 0)
-        group = to_group(header, source, options)
-        if options.inline_below:
-            group = yield from inline_small(group, options.inline_below, source.url, source.size)
-        return group
+        return to_group(header, source, options)
 
 
 def to_group(header: Header, source: SourceInfo, options: ScanOptions) -> VirtualGroup:
@@ -51,10 +46,8 @@ def to_group(header: Header, source: SourceInfo, options: ScanOptions) -> Virtua
             arrays[v.name] = to_array(v, header, source, options)
             detail = NEVER_WRITTEN if unwritten else surplus if v.is_record else ""
             report.append(ReportItem(v.name, "virtual", detail=detail, locators=(v.name,)))
-        except CorruptFile as error:
-            report.append(ReportItem(v.name, "refused", Reason.CORRUPT, str(error), (v.name,)))
-        except Unsupported as error:
-            report.append(ReportItem(v.name, "refused", error.reason, error.detail, (v.name,)))
+        except FileFault as error:
+            report.append(refusal(v.name, error, (v.name,)))
     return VirtualGroup(GroupMeta(header.attributes), arrays, report=tuple(report))
 
 
@@ -62,8 +55,6 @@ def to_array(v: Variable, header: Header, source: SourceInfo, options: ScanOptio
     """One variable. Raises `CorruptFile` (data outside of the file) or `Unsupported`."""
     if len(v.shape) > MAX_RANK:
         raise Unsupported(Reason.DATASPACE, f"{len(v.shape)} dimensions; at most {MAX_RANK} are possible", v.name)
-    if v.name in ("", ".", "..") or "/" in v.name or v.name.startswith("__") or v.name.startswith(".z"):
-        raise Unsupported(Reason.NAME, f"{v.name!r} is not a legal Zarr node name", v.name)
     layout = lay_out(v, header, source, options.target_chunk)
     codecs = (CodecSpec("bytes", {} if v.dtype.itemsize == 1 else {"endian": "big"}),)
     encodings = [Encoding(codecs)]

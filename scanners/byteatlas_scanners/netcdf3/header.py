@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import one
 from byteatlas.types import JSON, ByteRange, Shape
+from byteatlas.values import dataclass
 
 DIMENSION, VARIABLE, ATTRIBUTE = 0x0A, 0x0B, 0x0C
 FIRST_READ = 8 << 10
@@ -130,9 +131,9 @@ def read_header(size: int) -> Parse[Header]:
     """Ask for as much of the file's beginning as the header takes. Raises `CorruptFile`."""
     want = min(size, FIRST_READ)
     while True:
-        answers = yield (ByteRange(0, want),)
+        head = yield from one(ByteRange(0, want))
         try:
-            return parse_header(memoryview(answers[0]), size)
+            return parse_header(memoryview(head), size)
         except _Short:
             if want >= min(size, LARGEST_HEADER):
                 raise CorruptFile(want, f"the header is larger than {LARGEST_HEADER} bytes") from None

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
-from byteatlas.scanning.contract import Parse, ScanOptions
-from byteatlas.scanning.inline import inline_small
+from byteatlas.scanning.contract import FirstBytes, Option, Parse, Scanner, ScanOptions
+from byteatlas.scanning.duties import chosen
 from byteatlas_scanners.tiff.build import to_group
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.peek import peek
 from byteatlas_scanners.tiff.series import arrange
-from byteatlas_scanners.tiff.sidecar import wanted, with_sidecar
+from byteatlas_scanners.tiff.sidecar import SUFFIX, with_sidecar
 
 MAGIC = (b"II\x2a\0", b"MM\0\x2a", b"II\x2b\0", b"MM\0\x2b")
 
 
-@dataclass(frozen=True, slots=True)
-class TiffScanner:
+class TiffScanner(Scanner):
     """The scanner plugin for TIFF files."""
 
-    name: str = "tiff"
-    suffixes: tuple[str, ...] = (".tif", ".tiff", ".btf", ".svs", ".ome.tif")
+    name = "tiff"
+    suffixes = (".tif", ".tiff", ".btf", ".svs", ".ome.tif")
+    options = (Option("sidecar_masks", bool, False, f"look for masks in a file beside the image (IMAGE{SUFFIX})"),)
+    verify = "byteatlas.verifying.native.tiff:open_tiff"
 
-    def sniff(self, head: bytes) -> bool:
-        return head[:4] in MAGIC
+    def sniff(self, first: FirstBytes) -> bool:
+        return first.data[:4] in MAGIC
 
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """Images as arrays; directories that cannot be presented are refused one by one in the report.
@@ -35,12 +34,9 @@ class TiffScanner:
         directories = yield from read_directories(size)
         peeks = yield from peek(directories, size)
         contents = arrange(directories, size, peeks)
-        if wanted(options):
+        if chosen(self, options)["sidecar_masks"]:
             contents = yield from with_sidecar(contents, source)
-        group = to_group(contents, source, options)
-        if options.inline_below:
-            group = yield from inline_small(group, options.inline_below, source.url, size)
-        return group
+        return to_group(contents, source, options)
 
 
 SCANNER = TiffScanner()

@@ -32,6 +32,15 @@ TEXTS: Mapping[Tag, str] = {
 }
 """Text tags under the names that GDAL and rioxarray give them."""
 
+OTHERS = frozenset(
+    {
+        Tag.X_RESOLUTION, Tag.Y_RESOLUTION, Tag.RESOLUTION_UNIT, Tag.ORIENTATION, Tag.COLOR_MAP, Tag.GDAL_METADATA,
+        Tag.GDAL_NODATA, Tag.MODEL_PIXEL_SCALE, Tag.MODEL_TIEPOINT, Tag.MODEL_TRANSFORMATION, Tag.GEO_KEY_DIRECTORY,
+        Tag.GEO_DOUBLE_PARAMS, Tag.GEO_ASCII_PARAMS, Tag.RPC_COEFFICIENTS,
+    }
+)  # fmt: skip
+"""Other tags that become attributes or coordinates."""
+
 LONGEST_TEXT = 1 << 20
 MAX_GDAL_ITEMS = 10_000
 
@@ -53,6 +62,21 @@ def text_attributes(page: Page) -> dict[str, JSON]:
         if unit:
             found["TIFFTAG_RESOLUTIONUNIT"] = unit
     return found
+
+
+def lost_tags(*pages: Page) -> list[str]:
+    """Tags of these pages that would be attributes or coordinates and could not be read, each with a reason."""
+    found: dict[str, None] = {}
+    for page in pages:
+        for tag, entry in page.ifd.fields.items():
+            if entry.raw is None and (tag in TEXTS or tag in OTHERS):
+                where = entry.where
+                why = f"{where.length} bytes at {where.offset}: not in the file, or too many"
+                found[f"{Tag(tag).name} of {page.ifd.name} ({why})"] = None
+        text = page.ifd.text(Tag.GDAL_METADATA)
+        if text and not gdal_metadata(page) and "<Item" in text:
+            found[f"{Tag.GDAL_METADATA.name} of {page.ifd.name} (not XML that is accepted)"] = None
+    return list(found)
 
 
 def _ratio(page: Page, tag: Tag) -> float | None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import FileFault
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, GroupMeta, RegularGrid
 from byteatlas.scanning.contract import ScanOptions
-from byteatlas.scanning.reasons import Reason
+from byteatlas.scanning.report import left_out, refusal
 from byteatlas.types import JSON
-from byteatlas_scanners.tiff.attributes import array_attributes, fill_value, group_attributes
+from byteatlas.values import dataclass, field, replace
+from byteatlas_scanners.tiff.attributes import array_attributes, fill_value, group_attributes, lost_tags
 from byteatlas_scanners.tiff.crs.geo import Georeference, band_labels, coordinates, georeference
 from byteatlas_scanners.tiff.layout import lay_out
 from byteatlas_scanners.tiff.page import Page
 from byteatlas_scanners.tiff.samples import sample_type
-from byteatlas_scanners.tiff.series import Contents, Image, Refused, Stack
+from byteatlas_scanners.tiff.series import Contents, Image, Stack
 
 DATA, MASK = "data", "mask"
 
@@ -43,18 +43,8 @@ def to_group(contents: Contents, source: SourceInfo, options: ScanOptions) -> Vi
             draft = _image(image, i, f"{name}/", source, options, report)
             if draft.arrays or draft.groups:
                 root.groups[name] = VirtualGroup(GroupMeta(draft.attributes), draft.arrays, draft.groups)
-    report.extend(_refusal(r) for r in contents.refused)
+    report.extend(refusal(r.name, r.error, (r.name,)) for r in contents.refused)
     return VirtualGroup(GroupMeta(root.attributes), root.arrays, root.groups, tuple(report))
-
-
-def _refusal(refused: Refused) -> ReportItem:
-    return _item(refused.name, refused.error, (refused.name,))
-
-
-def _item(path: str, error: ByteatlasError, locators: tuple[str, ...]) -> ReportItem:
-    if isinstance(error, Unsupported):
-        return ReportItem(path, "refused", error.reason, error.detail, locators)
-    return ReportItem(path, "refused", Reason.CORRUPT, str(error), locators)
 
 
 def _image(
@@ -105,8 +95,8 @@ def _level(
     here = None if geo is None else geo.scaled(full.width / page.width, full.height / page.height)
     try:
         array, detail = to_array(stack, source, options)
-    except (CorruptFile, Unsupported) as error:
-        report.append(_item(f"{inside}{DATA}", error, locators))
+    except FileFault as error:
+        report.append(refusal(f"{inside}{DATA}", error, locators))
         return
     attributes = {**array_attributes(page, full), **(here.attributes() if here else {})}
     into.arrays[DATA] = replace(array, meta=array.meta.with_attributes(attributes))
@@ -115,7 +105,8 @@ def _level(
     labels = band_labels(attributes.get("band_names")) if "band" in page.dims else None
     if labels is not None:
         into.arrays["band"] = labels
-    report.append(ReportItem(f"{inside}{DATA}", "virtual", detail=detail, locators=locators))
+    lost = left_out("tags", lost_tags(page, full))
+    report.append(ReportItem(f"{inside}{DATA}", "virtual", None, "; ".join(filter(None, (detail, lost))), locators))
 
 
 def _mask(
@@ -129,8 +120,8 @@ def _mask(
 ) -> None:
     try:
         array, detail = to_array(Stack((page,)), source, options)
-    except (CorruptFile, Unsupported) as error:
-        report.append(_item(f"{inside}{MASK}", error, (page.ifd.name,)))
+    except FileFault as error:
+        report.append(refusal(f"{inside}{MASK}", error, (page.ifd.name,)))
         return
     attributes: dict[str, JSON] = {"long_name": "mask; 0 marks what is not valid"}
     if page.bits == 1:

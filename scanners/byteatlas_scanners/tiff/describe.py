@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 from byteatlas.markup import parse_xml
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import ByteatlasError, CorruptFile
-from byteatlas.scanning.contract import Parse, gather
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
+from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import gather, read
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.tiff.tags import (
     ANY_SIZE,
     ASCII,
@@ -124,7 +126,7 @@ class Ifd:
     offset: int
     order: Order
     fields: Mapping[int, Field]
-    subs: tuple[Ifd | ByteatlasError, ...] = ()
+    subs: tuple[Ifd | FileFault, ...] = ()
 
     def __contains__(self, tag: int) -> bool:
         return tag in self.fields
@@ -163,7 +165,7 @@ class Ifd:
 
 
 @dataclass(slots=True)
-class Window:
+class PartsInMemory:
     """The parts of the file that were read so far."""
 
     size: int
@@ -198,7 +200,7 @@ class Window:
         """Read what is not there yet, in one batch. Ranges must lie inside of the file."""
         wanted = [r for r in dict.fromkeys(ranges) if r.length and self.find(r) is None]
         if wanted:
-            answers = yield wanted
+            answers = yield from read(wanted)
             for where, data in zip(wanted, answers, strict=True):
                 self.keep(where.offset, memoryview(data))
 
@@ -249,9 +251,9 @@ def parse_header(head: bytes | memoryview) -> tuple[Flavour, int]:
 
 def read_directories(size: int) -> Parse[Directories]:
     """The whole chain. Raises `CorruptFile` when not even the first directory can be read."""
-    window = Window(size)
-    yield from window.load([window.clip(0, HEAD)])
-    flavour, offset = parse_header(window.find(window.clip(0, HEAD)) or b"")
+    memory = PartsInMemory(size)
+    yield from memory.load([memory.clip(0, HEAD)])
+    flavour, offset = parse_header(memory.find(memory.clip(0, HEAD)) or b"")
     ifds: list[Ifd] = []
     spacing = Spacing()
     seen: set[int] = set()
@@ -261,7 +263,7 @@ def read_directories(size: int) -> Parse[Directories]:
             if offset in seen or len(seen) >= MAX_IFDS:
                 raise CorruptFile(offset, "the chain of directories is a circle or has no end")
             seen.add(offset)
-            ifd, offset = yield from _read_ifd(window, flavour, offset, f"page/{len(ifds)}", spacing)
+            ifd, offset = yield from _read_ifd(memory, flavour, offset, f"page/{len(ifds)}", spacing)
         except CorruptFile as error:
             if not ifds:
                 raise
@@ -272,22 +274,22 @@ def read_directories(size: int) -> Parse[Directories]:
         raise CorruptFile(4, "no image file directory")
     complete: list[Ifd] = []
     for found in ifds:
-        complete.append((yield from _with_subs(window, flavour, found)) if Tag.SUB_IFDS in found else found)
+        complete.append((yield from _with_subs(memory, flavour, found)) if Tag.SUB_IFDS in found else found)
     return Directories(flavour, tuple(complete), broken)
 
 
 def _read_ifd(
-    window: Window, flavour: Flavour, offset: int, name: str, spacing: Spacing | None
+    memory: PartsInMemory, flavour: Flavour, offset: int, name: str, spacing: Spacing | None
 ) -> Parse[tuple[Ifd, int]]:
     """One directory with the values of its tags, and the offset of the next one (0 when it is the last)."""
-    head, body, following = yield from _entries(window, flavour, offset)
+    head, body, following = yield from _entries(memory, flavour, offset)
     fields = _fields(body, flavour, offset)
     missing = []
     for tag, entry in fields.items():
-        if entry.raw is None and _worth_reading(tag, entry, window.size):
+        if entry.raw is None and _worth_reading(tag, entry, memory.size):
             at, length = entry.offset - offset, entry.count * FIELD_SIZES[entry.type]
             inside = at >= 0 and at + length <= len(head)  # mostly values stand right behind their directory
-            raw = head[at : at + length] if inside else window.find(entry.where)
+            raw = head[at : at + length] if inside else memory.find(entry.where)
             if raw is None:
                 missing.append(tag)
             else:
@@ -295,40 +297,40 @@ def _read_ifd(
     wanted = [fields[tag].where for tag in missing]
     if spacing is not None and following:
         spacing.note(following - offset)
-        wanted = _ahead(wanted, following, spacing, window)
+        wanted = _ahead(wanted, following, spacing, memory)
     if wanted:
-        yield from window.load(wanted)
+        yield from memory.load(wanted)
         for tag in missing:
             entry = fields[tag]
-            fields[tag] = Field(entry.type, entry.count, entry.offset, window.find(entry.where))
+            fields[tag] = Field(entry.type, entry.count, entry.offset, memory.find(entry.where))
     return Ifd(name, offset, flavour.order, fields), following
 
 
-def _entries(window: Window, flavour: Flavour, offset: int) -> Parse[tuple[memoryview, memoryview, int]]:
+def _entries(memory: PartsInMemory, flavour: Flavour, offset: int) -> Parse[tuple[memoryview, memoryview, int]]:
     """The bytes read from an offset on, the entries among them, and the offset of the next directory."""
-    first = window.clip(offset, IFD_HEAD)
+    first = memory.clip(offset, IFD_HEAD)
     if first.length < flavour.count.size:
-        raise CorruptFile(offset, f"a directory lies outside of the file ({window.size} bytes)")
-    head = window.find(first)
+        raise CorruptFile(offset, f"a directory lies outside of the file ({memory.size} bytes)")
+    head = memory.find(first)
     if head is None:
-        yield from window.load([first])
-        head = _must(window, first)
+        yield from memory.load([first])
+        head = _must(memory, first)
     (count,) = flavour.count.unpack_from(head)
     begin, length = flavour.count.size, count * flavour.entry.size
-    if not count or offset + begin + length > window.size:
+    if not count or offset + begin + length > memory.size:
         raise CorruptFile(offset, f"a directory of {count} entries does not fit into the file")
-    whole = window.clip(offset, begin + length + flavour.offset.size)
+    whole = memory.clip(offset, begin + length + flavour.offset.size)
     if whole.length > len(head):
-        yield from window.load([whole])
-        head = _must(window, whole)
+        yield from memory.load([whole])
+        head = _must(memory, whole)
     following = 0
     if whole.length == begin + length + flavour.offset.size:  # else the file ends right after the entries
         (following,) = flavour.offset.unpack_from(head, begin + length)
     return head, head[begin : begin + length], following
 
 
-def _must(window: Window, where: ByteRange) -> memoryview:
-    data = window.find(where)
+def _must(memory: PartsInMemory, where: ByteRange) -> memoryview:
+    data = memory.find(where)
     if data is None:
         raise CorruptFile(where.offset, f"{where.length} bytes lie outside of the file")
     return data
@@ -356,14 +358,14 @@ def _worth_reading(tag: int, entry: Field, size: int) -> bool:
     return inside and (length <= SMALL_VALUE or tag in ANY_SIZE)
 
 
-def _ahead(wanted: list[ByteRange], following: int, spacing: Spacing, window: Window) -> list[ByteRange]:
+def _ahead(wanted: list[ByteRange], following: int, spacing: Spacing, memory: PartsInMemory) -> list[ByteRange]:
     """What to read besides the values: the next directory; all that lies between, when it is near.
 
     When the next one has to be read anyway, those that may lie behind it are read along.
     """
-    head = window.clip(following, IFD_HEAD)
-    known = window.find(head) is not None
-    heads = [] if known else [head, *(window.clip(at, IFD_HEAD) for at in spacing.guess(following) if at < window.size)]
+    head = memory.clip(following, IFD_HEAD)
+    known = memory.find(head) is not None
+    heads = [] if known else [head, *(memory.clip(at, IFD_HEAD) for at in spacing.guess(following) if at < memory.size)]
     if not wanted:
         return heads
     low, high = min(r.offset for r in wanted), max(r.end for r in wanted)
@@ -371,24 +373,28 @@ def _ahead(wanted: list[ByteRange], following: int, spacing: Spacing, window: Wi
     if (
         high - low <= held + AHEAD
         and low <= following <= high + AHEAD
-        and window.find(ByteRange(low, high - low)) is None
+        and memory.find(ByteRange(low, high - low)) is None
     ):
         # The directories lie together: the rest of them take about half of this one's space, or less.
-        return [window.clip(low, max(high, following) - low + held // 2 + AHEAD)]
+        return [memory.clip(low, max(high, following) - low + held // 2 + AHEAD)]
     return [*wanted, *heads]
 
 
-def _with_subs(window: Window, flavour: Flavour, ifd: Ifd) -> Parse[Ifd]:
+def _with_subs(memory: PartsInMemory, flavour: Flavour, ifd: Ifd) -> Parse[Ifd]:
     """The same directory with those that its SubIFDs tag points to."""
+    subs: list[Ifd | FileFault] = []
     try:
-        offsets = [int(o) for o in ifd.fields[Tag.SUB_IFDS].values(ifd.order)[:MAX_SUB_IFDS]]
+        offsets = [int(o) for o in ifd.fields[Tag.SUB_IFDS].values(ifd.order)]
     except (CorruptFile, ValueError, TypeError):
-        return ifd
-    parsers = [_sub(window, flavour, o, f"{ifd.name}/sub/{j}") for j, o in enumerate(offsets) if o]
-    subs: Sequence[Ifd | ByteatlasError] = yield from gather(parsers)
+        subs.append(CorruptFile(ifd.offset, "the list of its sub-directories cannot be read"))
+    else:
+        some = offsets[:MAX_SUB_IFDS]
+        subs += yield from gather(_sub(memory, flavour, o, f"{ifd.name}/sub/{j}") for j, o in enumerate(some) if o)
+        if len(offsets) > MAX_SUB_IFDS:
+            subs.append(Unsupported(Reason.TOO_LARGE, f"{len(offsets)} sub-directories, more than {MAX_SUB_IFDS}"))
     return Ifd(ifd.name, ifd.offset, ifd.order, ifd.fields, tuple(subs))
 
 
-def _sub(window: Window, flavour: Flavour, offset: int, name: str) -> Parse[Ifd]:
-    ifd, _ = yield from _read_ifd(window, flavour, offset, name, None)
+def _sub(memory: PartsInMemory, flavour: Flavour, offset: int, name: str) -> Parse[Ifd]:
+    ifd, _ = yield from _read_ifd(memory, flavour, offset, name, None)
     return ifd

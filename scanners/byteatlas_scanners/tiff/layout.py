@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from byteatlas.manifest.model import Manifest, SourceInfo, single_source
 from byteatlas.meta.model import Encoding, EncodingColumn
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 from byteatlas_scanners.tiff.page import Page, plain_lengths
 from byteatlas_scanners.tiff.samples import Chain, chain, is_plain, sample_type
 

@@ -8,7 +8,6 @@ relative to its begin.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
+from byteatlas.values import replace
 from byteatlas_scanners.tiff.page import FLOAT, INT, MINISBLACK, UINT, VOID, YCBCR, Page
 from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.tags import RATIONALS, Tag

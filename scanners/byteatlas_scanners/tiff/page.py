@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 from byteatlas_scanners.tiff.ifd import Ifd
 from byteatlas_scanners.tiff.peek import Peek
 from byteatlas_scanners.tiff.tags import Tag

@@ -7,11 +7,12 @@ stream into the file, and strips somewhere inside of it: that stream is then the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import read
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
 from byteatlas_scanners.tiff.tags import Tag
 
@@ -47,7 +48,7 @@ def peek(directories: Directories, size: int) -> Parse[Mapping[str, Peek]]:
                 wanted[one.name] = places
     if not wanted:
         return {}
-    answers = yield [where for places in wanted.values() for where in places]
+    answers = yield from read([where for places in wanted.values() for where in places])
     seen = iter(answers)
     found: dict[str, Peek] = {}
     for name, places in wanted.items():

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import FileFault
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
 from byteatlas_scanners.tiff.ifd import Directories, Ifd
 from byteatlas_scanners.tiff.layout import data_start
@@ -68,7 +68,7 @@ class Refused:
     """A directory that cannot be presented."""
 
     name: str
-    error: ByteatlasError
+    error: FileFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class _Reader:
         """A directory's page, or None with the reason noted."""
         try:
             return self._page(ifd)
-        except (CorruptFile, Unsupported) as error:
+        except FileFault as error:
             self.refused.append(Refused(ifd.name, error))
             return None
 
@@ -165,7 +165,7 @@ def _place(page: Page, drafts: list[_Draft]) -> None:
 def _place_subs(ifd: Ifd, drafts: list[_Draft], reader: _Reader) -> None:
     owner = drafts[-1]
     for j, sub in enumerate(ifd.subs):
-        if isinstance(sub, ByteatlasError):
+        if isinstance(sub, FileFault):
             reader.refused.append(Refused(f"{ifd.name}/sub/{j}", sub))
             continue
         page = reader.page(sub)

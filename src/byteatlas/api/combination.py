@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from byteatlas.api.indexing import load, write
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import Readable, References, Target
-from byteatlas.api.tree import VirtualTree, access_of, concatenated, tree
+from byteatlas.api.tree import VirtualTree, access_of, concatenated
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
@@ -18,9 +18,9 @@ from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
+    from byteatlas.api.prepared import PreparedTree
     from byteatlas.combining import CombineOptions, Plan
     from byteatlas.combining.append import Appended
-    from byteatlas.combining.plan import Prepared
 
 Input: TypeAlias = Readable | References | VirtualGroup
 
@@ -51,10 +51,8 @@ def combine(
         Conflict: a difference that cannot be reconciled; a sentence for each, with the files and their values.
         Forbidden: coordinates in files that the input which names them has no right to.
     """
-    from byteatlas.combining.plan import build
-
-    prepared, how = _prepared(inputs, chosen(concat, options, more), (access, storage_options, policy), progress)
-    return tree(build(prepared), how)
+    how = (access, storage_options, policy)
+    return _prepared(inputs, chosen(concat, options, more), how, progress).result()
 
 
 def plan_combine(
@@ -70,7 +68,7 @@ def plan_combine(
 ) -> Plan:
     """What `combine` would do with these inputs, and every difference it finds; nothing is combined."""
     how = (access, storage_options, policy)
-    return _prepared(inputs, chosen(concat, options, more), how, progress)[0].plan
+    return _prepared(inputs, chosen(concat, options, more), how, progress).plan
 
 
 def prepare_combine(
@@ -84,10 +82,10 @@ def prepare_combine(
     names: Sequence[str] | None = None,
     progress: OnProgress | None = None,
     **more: Any,
-) -> Prepared:
+) -> PreparedTree:
     """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
     how = (access, storage_options, policy)
-    return _prepared(inputs, chosen(concat, options, more), how, progress, names)[0]
+    return _prepared(inputs, chosen(concat, options, more), how, progress, names)
 
 
 def concat(
@@ -175,13 +173,14 @@ def _prepared(
     how: tuple[Access | None, Mapping[str, JSON] | None, Policy | None],
     progress: OnProgress | None,
     names: Sequence[str] | None = None,
-) -> tuple[Prepared, Access]:
+) -> PreparedTree:
+    from byteatlas.api.prepared import prepared_tree
     from byteatlas.combining.plan import prepare
 
     given = _given(*how)
     groups, own = _groups(inputs, given, progress)
     access = access_of(groups)
-    return prepare(groups, options, read=reader(access), names=names or own), access
+    return prepared_tree(prepare(groups, options, read=reader(access), names=names or own), access)
 
 
 def _groups(

@@ -6,17 +6,18 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from byteatlas.api.targets import Readable, References, Target, access_for, is_references, place_of
 from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.io.policy import Policy
+from byteatlas.io.local import absolute
+from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from byteatlas.manifest.model import ReportItem
@@ -63,8 +64,6 @@ def scan(
         CorruptFile: nothing of the file can be understood.
         Unsupported: no scanner knows the format; or a refusal, when asked to raise.
     """
-    from byteatlas.manifest.origin import marked
-    from byteatlas.manifest.references import absolute
     from byteatlas.scanning.contract import ScanOptions
     from byteatlas.scanning.driver import scan_source
     from byteatlas.scanning.plugins import installed
@@ -75,7 +74,7 @@ def scan(
     chosen = options or ScanOptions()
     if side_file is not None:
         chosen = replace(chosen, max_inline=max(chosen.max_inline, chosen.max_side))
-    found: VirtualNode = scan_source(
+    found = scan_source(
         access.open(name),
         access.pool(),
         installed() if scanners is None else scanners,
@@ -83,8 +82,10 @@ def scan(
         format=format,
         progress=None if progress is None else lambda n: progress(Progress("scan", place, n)),
     )
-    found = marked(found, name)
-    assert isinstance(found, VirtualGroup)
+    if origin_of(name) != FILES:
+        from byteatlas.manifest.origin import marked
+
+        found = marked(found, name)
     if side_file is not None:
         from byteatlas.manifest.ops.inline import aside
 

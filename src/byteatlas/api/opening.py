@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from byteatlas.api.indexing import load
@@ -16,6 +15,7 @@ from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.store.base import Store
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from byteatlas.array import Node, ReadOptions

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
+from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,8 @@ from byteatlas.io.access import Access
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
-    from byteatlas.array.writing.write import ArrayWriteOptions, WritableArray
+    from byteatlas.array.writing.options import ArrayWriteOptions
+    from byteatlas.array.writing.writable import WritableArray
     from byteatlas.meta.model import ArrayMeta
     from byteatlas.store.base import WritableStore
     from byteatlas.store.write import WriteTarget
@@ -37,7 +38,7 @@ def create_array(
         Conflict: there is a node at this path, or an array above it.
         Unsupported: the metadata cannot be written, or a codec cannot encode.
     """
-    from byteatlas.array.writing.write import ArrayWriteOptions
+    from byteatlas.array.writing.options import ArrayWriteOptions
     from byteatlas.array.writing.write import create_array as create
 
     return create(_store(target, access, storage_options), path, meta, write=options or ArrayWriteOptions())
@@ -73,7 +74,7 @@ def open_writable(
 
     Raises `NotFound` when there is none, `BadRequest` for a group.
     """
-    from byteatlas.array.writing.write import ArrayWriteOptions
+    from byteatlas.array.writing.options import ArrayWriteOptions
     from byteatlas.array.writing.write import open_writable as open_array
 
     return open_array(_store(target, access, storage_options), path, write=options or ArrayWriteOptions())

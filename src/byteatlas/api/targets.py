@@ -8,8 +8,8 @@ from typing import BinaryIO, TypeAlias
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.open_file import is_open_file, source_of
 from byteatlas.io.policy import Policy
+from byteatlas.io.sources.open_file import is_open_file, source_of
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.types import JSON
 

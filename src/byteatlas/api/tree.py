@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from byteatlas.api.reading import chosen, reader
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.tree import LazyArrays
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,7 +43,7 @@ class VirtualTree(VirtualGroup):
         return tree(mask_by_value(self, box, read=reader(access), keep_cut=keep_cut, fill=fill), access)
 
     def __getitem__(self, path: str) -> VirtualArray | VirtualTree:
-        found = super(VirtualTree, self).__getitem__(path)
+        found = super().__getitem__(path)
         return tree(found, self.access or DEFAULT) if isinstance(found, VirtualGroup) else found
 
 
@@ -67,6 +66,10 @@ def rooted(node: VirtualNode, access: Access = DEFAULT) -> VirtualTree | Virtual
 
 def reached(arrays: Mapping[str, VirtualArray], access: Access) -> Mapping[str, VirtualArray]:
     """The arrays, each with how its bytes may be reached; those that are read when asked for still are."""
+    if isinstance(arrays, dict):  # what scanners give; the rest is not imported for it
+        return {name: replace(array, access=access) for name, array in arrays.items()}
+    from byteatlas.manifest.tree import LazyArrays
+
     if isinstance(arrays, LazyArrays):
         return LazyArrays({name: name for name in arrays}, lambda name: replace(arrays[name], access=access))
     return {name: replace(array, access=access) for name, array in arrays.items()}

@@ -37,7 +37,7 @@ def verify(
     Raises `MissingExtra` without ``byteatlas[verify]``.
     """
     from byteatlas.io.kind import kind_of
-    from byteatlas.manifest.references import absolute
+    from byteatlas.io.local import absolute
     from byteatlas.verifying import verify_node
 
     if isinstance(target, (VirtualArray, VirtualGroup)):

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from byteatlas.array.array import Array
+from byteatlas.array.handle import NodeHandle
 from byteatlas.errors import NotFound
 from byteatlas.meta.model import GroupMeta
 from byteatlas.meta.text import array_text
-from byteatlas.types import JSON
+from byteatlas.store.nodes import NodeKind
 
 Node: TypeAlias = "Array | Group"
-Kind: TypeAlias = Literal["array", "group"]
 
 
-class Hierarchy(Protocol):
+class MemberSource(Protocol):
     """Where a group's members come from: a virtual tree, or a store."""
 
-    def members(self, path: str) -> Mapping[str, Kind]:
+    def members(self, path: str) -> Mapping[str, NodeKind]:
         """The children of the group at ``path``, in order. Raises `Unsupported` when they cannot be listed."""
+        ...
+
+    def has(self, path: str) -> bool:
+        """Whether there is a node at a path, whatever is wrong with it. Raises `FetchFailed`."""
         ...
 
     def open(self, path: str, *, strict: bool = True) -> Node:
@@ -30,29 +34,14 @@ class Hierarchy(Protocol):
         ...
 
 
-class Group(Mapping[str, "Array | Group"]):
+class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
     """A Zarr group. ``group["a/b"]`` walks down; iteration gives the names of the direct children."""
 
-    __slots__ = ("_hierarchy", "_meta", "_path")
+    __slots__ = ("_hierarchy",)
 
-    def __init__(self, meta: GroupMeta, hierarchy: Hierarchy, path: str = "") -> None:
-        self._meta, self._hierarchy, self._path = meta, hierarchy, path
-
-    @property
-    def meta(self) -> GroupMeta:
-        return self._meta
-
-    @property
-    def path(self) -> str:
-        return self._path
-
-    @property
-    def name(self) -> str:
-        return self._path.rpartition("/")[2]
-
-    @property
-    def attrs(self) -> Mapping[str, JSON]:
-        return self._meta.attributes
+    def __init__(self, meta: GroupMeta, hierarchy: MemberSource, path: str = "") -> None:
+        super().__init__(meta, path)
+        self._hierarchy = hierarchy
 
     def __getitem__(self, path: str) -> Node:
         if not isinstance(path, str):
@@ -68,13 +57,11 @@ class Group(Mapping[str, "Array | Group"]):
             raise NotFound(f"no array or group {clean!r} in {'/' + self._path!r}") from error
 
     def __contains__(self, path: object) -> bool:
+        """Whether there is such a member. It is not opened: one that cannot be decoded is a member too."""
         if not isinstance(path, str):
             return False
-        try:
-            self[path]
-        except NotFound:
-            return False
-        return True
+        clean = path.strip("/")
+        return not clean or self._hierarchy.has(self._join(clean))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members())
@@ -121,7 +108,7 @@ class Group(Mapping[str, "Array | Group"]):
     def __repr__(self) -> str:
         return f"<Group {'/' + self._path!r}>"
 
-    def _members(self) -> Mapping[str, Kind]:
+    def _members(self) -> Mapping[str, NodeKind]:
         return self._hierarchy.members(self._path)
 
     def _child(self, name: str) -> Node:

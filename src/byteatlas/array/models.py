@@ -7,17 +7,9 @@ from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
-from byteatlas.array.options import DEFAULT
-from byteatlas.array.writing.write import (
-    ArrayWriteOptions,
-    WritableArray,
-    check_writable,
-    drop_consolidated,
-    make_parents,
-    put_json,
-    write_array_meta,
-    write_group_meta,
-)
+from byteatlas.array.writing.documents import drop_consolidated, put_json, write_array_meta, write_group_meta
+from byteatlas.array.writing.writable import WritableArray
+from byteatlas.array.writing.write import check_writable, make_parents
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.meta import zom
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, NodeMeta
@@ -121,4 +113,4 @@ def _check(store: WritableStore, path: str, meta: NodeMeta) -> None:
     if isinstance(meta, GroupMeta):
         return
     check_writable(path, meta)
-    WritableArray(store, path, meta, DEFAULT, ArrayWriteOptions())
+    WritableArray(store, path, meta)

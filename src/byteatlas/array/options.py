@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 
 from byteatlas.io.stamp import Check
+from byteatlas.values import dataclass, replace
 
 MIB = 1 << 20
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadSelection
-from byteatlas.types import Shape
-
-Ints: TypeAlias = NDArray[np.int64]
+from byteatlas.types import Ints, Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Stepped:
     """``count`` positions from ``start`` on, ``step`` (> 0) apart; ``flip``: the result runs backwards."""
 
     start: int
@@ -44,7 +42,7 @@ class Take:
     at: Ints
 
 
-AxisSelection: TypeAlias = Pick | Run | Take
+AxisSelection: TypeAlias = Pick | Stepped | Take
 
 
 def split_fields(selection: Any) -> tuple[Any, tuple[str, ...]]:
@@ -65,7 +63,7 @@ def basic(selection: Any, shape: Shape) -> tuple[AxisSelection, ...]:
     """Integers, slices and one ellipsis.
 
     >>> basic((..., -1), (4, 3))
-    (Run(start=0, step=1, count=4, flip=False), Pick(at=2))
+    (Stepped(start=0, step=1, count=4, flip=False), Pick(at=2))
     """
     return tuple(
         _basic_axis(item, n, axis) for axis, (item, n) in enumerate(zip(_expand(selection, shape), shape, strict=True))
@@ -76,7 +74,7 @@ def orthogonal(selection: Any, shape: Shape) -> tuple[AxisSelection, ...]:
     """Each axis by itself: integers, slices, integer arrays, boolean arrays (of the axis' length)."""
     whole = _mask(selection)
     if whole is not None and len(shape) != 1:
-        raise BadSelection("a boolean array for several axes selects points: use .vindex or .mask")
+        raise BadSelection("a boolean array for several axes selects points: use .vindex")
     return tuple(
         _orthogonal_axis(item, n, axis)
         for axis, (item, n) in enumerate(zip(_expand(selection, shape), shape, strict=True))
@@ -123,17 +121,17 @@ def blocks(selection: Any, starts: Sequence[Ints], shape: Shape) -> tuple[AxisSe
         else:
             lo = _integer(item, n, axis)
             hi = lo + 1
-        out.append(Run(int(bounds[lo]), 1, int(bounds[hi] - bounds[lo])))
+        out.append(Stepped(int(bounds[lo]), 1, int(bounds[hi] - bounds[lo])))
     return tuple(out)
 
 
 def result_shape(selection: Sequence[AxisSelection]) -> Shape:
     """The shape of what an orthogonal selection gives.
 
-    >>> result_shape((Pick(3), Run(0, 2, 5)))
+    >>> result_shape((Pick(3), Stepped(0, 2, 5)))
     (5,)
     """
-    return tuple(s.count if isinstance(s, Run) else len(s.at) for s in selection if not isinstance(s, Pick))
+    return tuple(s.count if isinstance(s, Stepped) else len(s.at) for s in selection if not isinstance(s, Pick))
 
 
 def _expand(selection: Any, shape: Shape) -> tuple[Any, ...]:
@@ -176,15 +174,15 @@ def _orthogonal_axis(item: Any, n: int, axis: int) -> AxisSelection:
     return Take(_wrapped(_integers(array, axis), n, axis))
 
 
-def _run(item: slice, n: int) -> Run:
+def _run(item: slice, n: int) -> Stepped:
     try:
         start, stop, step = item.indices(n)
     except (TypeError, ValueError) as error:
         raise BadSelection(f"{item}: {error}") from error
     count = len(range(start, stop, step))
     if step < 0:
-        return Run(start + (count - 1) * step if count else 0, -step, count, flip=True)
-    return Run(start, step, count)
+        return Stepped(start + (count - 1) * step if count else 0, -step, count, flip=True)
+    return Stepped(start, step, count)
 
 
 def _integer(item: Any, n: int, axis: int) -> int:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from byteatlas.array.array import Array
-from byteatlas.array.group import Group, Kind, Node
+from byteatlas.array.group import Group, Node
 from byteatlas.array.options import DEFAULT, ReadOptions
-from byteatlas.array.reading.locate import ManifestLocator
+from byteatlas.array.reading.locating.manifest import ManifestLocator
 from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
 from byteatlas.io.open import SourcePool
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.grid import chunk_counts
+from byteatlas.store.nodes import NodeKind
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,13 +27,22 @@ class VirtualHierarchy:
     options: ReadOptions = DEFAULT
     registry: Mapping[str, Any] | None = field(default=None)
 
-    def members(self, path: str) -> Mapping[str, Kind]:
+    def members(self, path: str) -> Mapping[str, NodeKind]:
         node = self._find(path)
         if isinstance(node, VirtualArray):
             return {}
-        found: dict[str, Kind] = dict.fromkeys(node.arrays, "array")
+        found: dict[str, NodeKind] = dict.fromkeys(node.arrays, "array")
         found.update(dict.fromkeys(node.groups, "group"))
         return found
+
+    def has(self, path: str) -> bool:
+        node = self.root
+        *above, name = [part for part in path.split("/") if part] or [""]
+        for part in above:
+            if isinstance(node, VirtualArray) or part not in node.groups:
+                return False
+            node = node.groups[part]
+        return not name or (isinstance(node, VirtualGroup) and (name in node.arrays or name in node.groups))
 
     def open(self, path: str, *, strict: bool = True) -> Node:
         node = self._find(path)

@@ -26,7 +26,7 @@ from byteatlas.io.access import Access
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
-    from byteatlas.combining.plan import Prepared
+    from byteatlas.api.prepared import PreparedTree
 
 DATE_FIELDS = {"Y": r"\d{4}", "j": r"\d{3}", "y": r"\d{2}", **dict.fromkeys("mdHMS", r"\d{2}")}
 COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
@@ -123,7 +123,7 @@ def side_by_side(
     access: Access,
     *,
     quiet: bool,
-) -> Prepared | None:
+) -> PreparedTree | None:
     """``--executor`` and ``--dask``: the plan, or None after telling which files cannot be read."""
     from byteatlas.executors.combining import prepare_many
 

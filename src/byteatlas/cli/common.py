@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -54,6 +53,8 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
 
     if value is None:
         return DEFAULT
+    from pathlib import Path
+
     try:
         text = value if value.lstrip().startswith("{") else Path(value).read_text(encoding="utf-8")
         parsed = json.loads(text)

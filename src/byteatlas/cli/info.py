@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import click
 
-from byteatlas.cli.common import console, count_text, json_option, print_json, size_text, storage_option
+from byteatlas.cli.common import count_text, json_option, print_json, size_text, storage_option
+from byteatlas.cli.tree import Branch, show
 from byteatlas.describe import ArrayFacts, GroupFacts, describe
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.manifest.model import ReportItem, VirtualGroup, VirtualNode
 from byteatlas.types import JSON
-
-if TYPE_CHECKING:
-    from rich.tree import Tree
 
 
 @click.command(no_args_is_help=True)
@@ -55,50 +52,43 @@ def info(target: str, attrs: bool, path: str, access: Access, as_json: bool) -> 
     if as_json:
         print_json({"target": target, "kind": kind, **facts.document(), "refused": _refusals(report)})
         return
-    out = console()
-    out.print(_tree(f"{target}", kind, facts, attrs=attrs))
-    out.print(_summary(facts))
+    show(_tree(f"{target}", kind, facts, attrs=attrs))
+    click.echo(_summary(facts))
     for reason, n in Counter(item.reason for item in report).most_common():
         first = next(item for item in report if item.reason == reason)
         more = f" (and {n - 1} more)" if n > 1 else ""
-        out.print(f"[yellow]refused[/] {reason} x {n}: ", end="")
-        out.print(f"{first.path}: {first.detail}{more}", markup=False)
+        click.echo(f"{click.style('refused', fg='yellow')} {reason} x {n}: {first.path}: {first.detail}{more}")
 
 
 def _refusals(report: tuple[ReportItem, ...]) -> JSON:
     return [{"path": i.path, "reason": i.reason, "detail": i.detail, "locators": list(i.locators)} for i in report]
 
 
-def _tree(title: str, kind: str, facts: GroupFacts, *, attrs: bool) -> Tree:
-    from rich.markup import escape
-    from rich.text import Text
-    from rich.tree import Tree
-
-    root = Tree(f"[bold]{escape(title)}[/] [dim]({kind})[/]", guide_style="dim")
-    branches: dict[str, Tree] = {"": root}
+def _tree(title: str, kind: str, facts: GroupFacts, *, attrs: bool) -> Branch:
+    root = Branch((((title, "bold"), (f" ({kind})", "dim")),))
+    branches: dict[str, Branch] = {"": root}
     if attrs:
         _attributes(root, facts.attributes)
     for path, node in facts.members:
         parent, _, name = path.rpartition("/")
         if isinstance(node, GroupFacts):
-            branches[path] = branches[parent].add(f"[bold blue]{escape(name)}/[/]")
+            branches[path] = branches[parent].add(((f"{name}/", "bold blue"),))
         else:
-            label = Text.assemble(
-                (name or "(root array)", "bold"), "  ", (node.dtype, "cyan"), " ", node.shape_text,
-                (_meaning(node.attributes), "italic"), "\n", (_layout(node), "dim"), "\n", (_place(node, title), "dim"),
-            )  # fmt: skip
-            branches[path] = branches[parent].add(label)
+            first = ((name or "(root array)", "bold"), ("  ", ""), (node.dtype, "cyan"), (f" {node.shape_text}", ""))
+            branches[path] = branches[parent].add(
+                (*first, (_meaning(node.attributes), "italic")),
+                ((_layout(node), "dim"),),
+                ((_place(node, title), "dim"),),
+            )
         if attrs:
             _attributes(branches[path], node.attributes)
     return root
 
 
-def _attributes(branch: Tree, attributes: Mapping[str, JSON]) -> None:
-    from rich.text import Text
-
+def _attributes(branch: Branch, attributes: Mapping[str, JSON]) -> None:
     for name, value in attributes.items():
         text = str(value)
-        branch.add(Text(f"{name} = {text if len(text) <= 90 else text[:87] + '...'}", style="green"))
+        branch.add(((f"{name} = {text if len(text) <= 90 else text[:87] + '...'}", "green"),))
 
 
 def _meaning(attributes: Mapping[str, JSON]) -> str:

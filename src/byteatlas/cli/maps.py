@@ -1,62 +1,16 @@
-"""Commands on maps: convert, rename, inline, deinline, consolidate, split, append, diff, stats."""
+"""Commands that write a map from a map: convert, rename, inline, deinline, consolidate, split, append."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any
 
 import click
 
 from byteatlas.cli import common
-from byteatlas.errors import BadRequest
+from byteatlas.cli.map_io import load_group, load_map, output_options, said, write_map
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.manifest.options import Format, MapWriteOptions
-from byteatlas.types import JSON
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def output_options(command: F) -> F:
-    """How a map is written: what all commands that write one have in common."""
-    options = [
-        click.option("--format", "form", type=click.Choice(get_args(Format)), help="Default: by OUT's suffix."),
-        click.option("--relative", is_flag=True, help="Write source URLs relative to the map's folder."),
-        click.option("--templates", is_flag=True, help="JSON: shorten with templates and generated references."),
-        click.option("--record-size", type=click.IntRange(1), default=100_000, show_default=True, help="Parquet rows."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _write(node: VirtualNode, out: str, choices: Mapping[str, Any], access: Access) -> None:
-    from byteatlas.manifest.references import write_references
-
-    more = {k: choices[k] for k in ("relative", "templates", "record_size", "consolidated") if k in choices}
-    write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access)
-
-
-def _load(url: str, access: Access, absent_parts: AbsentParts = "raise") -> VirtualNode:
-    import byteatlas as ba
-
-    return ba.load(url, access=access, absent_parts=absent_parts)
-
-
-def _group(url: str, access: Access) -> VirtualGroup:
-    node = _load(url, access)
-    if isinstance(node, VirtualArray):
-        raise BadRequest(f"{url} is a single array; a group was expected")
-    return node
-
-
-def _said(as_json: bool, out: str, **facts: JSON) -> None:
-    if as_json:
-        common.print_json({"written": out, **facts})
-    else:
-        click.echo(f"wrote {out}" + "".join(f", {k} {v}" for k, v in facts.items()))
 
 
 @click.command()
@@ -82,8 +36,8 @@ def convert(
       byteatlas convert all.parquet all.json.zst --templates
       byteatlas convert by-kerchunk.parquet whole.parquet --absent-parts missing
     """
-    _write(_load(source, access, absent_parts), out, choices, access)
-    _said(as_json, out)
+    write_map(load_map(source, access, absent_parts), out, choices, access)
+    said(as_json, out)
 
 
 @click.command()
@@ -122,14 +76,14 @@ def rename(
         if not mark or not old:
             raise click.BadParameter(f"{item!r} is not OLD=NEW", param_hint="--prefix")
         pairs[old] = new
-    node = _load(source, access)
+    node = load_map(source, access)
     if pairs or regex:
         pattern, new = regex or (None, "")
         node = rename_sources(node, Rename(pairs, pattern, new))
     if archives:
         node = dereference_archives(node, access.pool())
-    _write(node, out, choices, access)
-    _said(as_json, out)
+    write_map(node, out, choices, access)
+    said(as_json, out)
 
 
 @click.command()
@@ -162,8 +116,8 @@ def inline(
 
     chosen = InlineOptions(below, frozenset(arrays) or None, whole_arrays)
     pool = access.pool()
-    _write(inlined(_load(source, access), pool, chosen), out, choices, access)
-    _said(as_json, out)
+    write_map(inlined(load_map(source, access), pool, chosen), out, choices, access)
+    said(as_json, out)
 
 
 @click.command()
@@ -191,15 +145,15 @@ def deinline(
     Example:
       byteatlas deinline a.json b.parquet --at-least 1000
     """
+    from byteatlas.io.local import absolute
     from byteatlas.io.output import new_file
     from byteatlas.manifest.ops.inline import deinline as moved
-    from byteatlas.manifest.references import absolute
 
     side = absolute(side_file or out.rstrip("/") + ".bin")
     with new_file(side, access.storage_options) as sink:
-        node = moved(_load(source, access), sink, side, at_least=at_least)
-    _write(node, out, choices, access)
-    _said(as_json, out, side_file=side)
+        node = moved(load_map(source, access), sink, side, at_least=at_least)
+    write_map(node, out, choices, access)
+    said(as_json, out, side_file=side)
 
 
 @click.command()
@@ -215,8 +169,8 @@ def consolidate(source: str, out: str, as_json: bool, access: Access, **choices:
     Example:
       byteatlas consolidate a.json b.json
     """
-    _write(_load(source, access), out, {**choices, "consolidated": True}, access)
-    _said(as_json, out)
+    write_map(load_map(source, access), out, {**choices, "consolidated": True}, access)
+    said(as_json, out)
 
 
 @click.command()
@@ -249,7 +203,7 @@ def split(
 
     if (by is None) == (along is None) or (along is None) != (every is None):
         raise click.UsageError("say how: --by array, --by group, or --along DIM --every N")
-    node = _group(source, access)
+    node = load_group(source, access)
     if by is not None:
         found = (split_arrays if by == "array" else split_groups)(node)
         pieces = [(name.replace("/", ".") or "root", piece) for name, piece in found.items()]
@@ -262,7 +216,7 @@ def split(
     suffix = ".parquet" if choices["form"] == "parquet" else ".json"
     names = [f"{out.rstrip('/')}/{name}{suffix}" for name, _ in pieces]
     for target, (_, piece) in zip(names, pieces, strict=True):
-        _write(piece, target, choices, access)
+        write_map(piece, target, choices, access)
     if as_json:
         common.print_json({"written": names})
     else:
@@ -293,124 +247,4 @@ def append(
     import byteatlas as ba
 
     ba.append(target, list(inputs), concat, replace=replacing, access=access)
-    _said(as_json, target)
-
-
-@click.command(epilog="Exit status: 0 the maps mean the same, 1 they differ.")
-@click.argument("first", metavar="X")
-@click.argument("second", metavar="Y")
-@click.option("--metadata-only", is_flag=True, help="Do not compare where chunks lie.")
-@common.json_option
-@common.storage_option
-def diff(first: str, second: str, metadata_only: bool, as_json: bool, access: Access) -> int:
-    """Compare two maps: nodes, metadata, and where each chunk's bytes lie.
-
-    \b
-    Example:
-      byteatlas diff a.json b.parquet
-    """
-    from byteatlas.manifest.ops.diff import diff as compare
-
-    found = list(compare(_load(first, access), _load(second, access), chunks=not metadata_only))
-    if as_json:
-        common.print_json([asdict(item) for item in found])
-    for item in found if not as_json else ():
-        click.echo(
-            f"{item.path}: {item.what}" + (f": {item.first} | {item.second}" if item.first or item.second else "")
-        )
-    return 1 if found else 0
-
-
-@click.command()
-@click.argument("source", metavar="X")
-@click.option("--array", "path", metavar="PATH", help="Only this array, with a histogram of its chunk sizes.")
-@click.option("--slice", "selection", metavar="A:B,C:D", help="What reading this slice of --array would cost.")
-@common.json_option
-@common.storage_option
-def stats(
-    source: str,
-    path: str | None,
-    selection: str | None,
-    as_json: bool,
-    access: Access,
-) -> None:
-    """Count chunks and bytes of a map, and what reading a slice would cost.
-
-    \b
-    Examples:
-      byteatlas stats all.parquet
-      byteatlas stats all.parquet --array air --slice 0:10,:,5
-    """
-    from byteatlas.manifest.ops.stats import array_stats, cost
-    from byteatlas.manifest.ops.stats import stats as figures
-
-    node = _load(source, access)
-    if path is None:
-        if selection is not None:
-            raise click.UsageError("--slice needs --array")
-        found = figures(node)
-    else:
-        child = node[path] if isinstance(node, VirtualGroup) else node
-        if not isinstance(child, VirtualArray):
-            raise BadRequest(f"{path} is no array")
-        found = [array_stats(path, child)]
-        if selection is not None:
-            _print_cost(asdict(cost(child, parse_slices(selection))), as_json)
-            return
-    if as_json:
-        common.print_json([{**asdict(s), "ratio": s.ratio} for s in found])
-        return
-    _print_table(found)
-    if path is not None:
-        for power, count in found[0].histogram.items():
-            low, high = common.size_text(2**power), common.size_text(2 ** (power + 1))
-            click.echo(f"{low:>9} to {high:>9}: {common.count_text(count, 'chunk')}")
-
-
-def parse_slices(text: str) -> list[slice]:
-    """Slices as NumPy writes them, without steps.
-
-    >>> parse_slices("0:10,:,5")
-    [slice(0, 10, None), slice(None, None, None), slice(5, 6, None)]
-    """
-    found = []
-    for part in text.split(","):
-        try:
-            start, mark, stop = part.strip().partition(":")
-            if mark:
-                found.append(slice(int(start) if start else None, int(stop) if stop else None))
-            else:
-                found.append(slice(int(start), int(start) + 1 or None))
-        except ValueError as error:
-            raise BadRequest(f"{part!r} is not a slice such as 0:10") from error
-    return found
-
-
-def _print_cost(facts: Mapping[str, int], as_json: bool) -> None:
-    if as_json:
-        common.print_json(dict(facts))
-        return
-    click.echo(
-        f"{common.count_text(facts['chunks'], 'chunk')} ({facts['missing']:,} missing, {facts['inline']:,} inline), "
-        f"{common.count_text(facts['requests'], 'request')} to {common.count_text(facts['sources'], 'file')}, "
-        f"{common.size_text(facts['stored'])} stored, {common.size_text(facts['fetched'])} fetched"
-    )
-
-
-def _print_table(found: Sequence[Any]) -> None:
-    from rich.table import Table
-
-    table = Table("array", box=None)
-    for name in ("chunks", "missing", "inline", "files", "stored", "decoded", "ratio", "smallest", "largest"):
-        table.add_column(name, justify="right")
-    for s in found:
-        sizes = [common.size_text(n) if n is not None else "-" for n in (s.stored, s.logical)]
-        ratio = f"{s.ratio:.1f}" if s.ratio else "-"
-        ends = [common.size_text(n) if n is not None else "-" for n in (s.smallest, s.largest)]
-        table.add_row(
-            s.path, f"{s.chunks:,}", f"{s.missing:,}", f"{s.inline:,}", f"{s.sources:,}", *sizes, ratio, *ends
-        )
-    common.console().print(table)
-
-
-__all__ = ["append", "consolidate", "convert", "deinline", "diff", "inline", "rename", "split", "stats"]
+    said(as_json, target)

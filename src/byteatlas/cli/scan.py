@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -14,10 +12,10 @@ from byteatlas.cli.app import status_of
 from byteatlas.cli.common import Size, count_text, json_option, print_json, progress, storage_option
 from byteatlas.errors import ByteatlasError
 from byteatlas.io.access import Access
+from byteatlas.io.forms import MAP_SUFFIXES
 from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
 from byteatlas.types import JSON
-
-SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.bz2", ".json.xz", ".parquet", ".parq", ".pq")
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,13 @@ class FileOutcome:
     help="Present large uncompressed blocks as chunks of about this size (4MiB).",
 )
 @click.option(
+    "--scanner-option",
+    "scanner_options",
+    multiple=True,
+    metavar="FORMAT.NAME=VALUE",
+    help="An option of one scanner, such as tiff.sidecar_masks=true; may be given several times.",
+)
+@click.option(
     "--side-files",
     is_flag=True,
     help="Write values too large for the map (variable-length data) into MAP.data beside it instead of refusing them.",
@@ -107,6 +112,7 @@ def scan(
       byteatlas scan s3://bucket/air.nc -o air.parquet --storage-options '{"anon": true}'
     """
     targets = _targets(sources, output, map_format)
+    chosen["extra"] = _extra(chosen.pop("scanner_options"))
     from byteatlas.executors.running import for_each
 
     if dask is not None and executor is not None:
@@ -131,9 +137,26 @@ def scan(
     return int(strict and any(outcome.refused for outcome in outcomes))
 
 
+def _extra(given: tuple[str, ...]) -> dict[str, dict[str, JSON]]:
+    """Options of single scanners, by the scanner's name; values are JSON, or text."""
+    import json
+
+    found: dict[str, dict[str, JSON]] = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        scanner, dot, option = name.partition(".")
+        if not (equals and dot and scanner and option):
+            raise click.UsageError(f"--scanner-option {item}: FORMAT.NAME=VALUE is expected")
+        try:
+            found.setdefault(scanner, {})[option] = json.loads(value)
+        except ValueError:
+            found.setdefault(scanner, {})[option] = value
+    return found
+
+
 def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str, str]:
     """The map for each file; usage errors before any work is done."""
-    if output.endswith(SUFFIXES):
+    if output.endswith(MAP_SUFFIXES):
         if len(sources) > 1:
             raise click.UsageError(
                 f"{output} is one map, but there are {len(sources)} files: give a folder, then combine"
@@ -149,6 +172,8 @@ def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str
         same = [source for source, target in targets.items() if target == twice[0]]
         raise click.UsageError(f"{' and '.join(same)} would both be written to {twice[0]}")
     if "://" not in output:
+        from pathlib import Path
+
         Path(output).mkdir(parents=True, exist_ok=True)
     return targets
 
@@ -175,6 +200,8 @@ class Work:
 
 def up_to_date(source: str, target: str) -> bool:
     """Whether a map is there and, where both are local files, not older than what it was made from."""
+    from pathlib import Path
+
     from byteatlas.io.local import local_path
 
     map_path, source_path = local_path(target), local_path(source)
@@ -197,6 +224,7 @@ def _scan_one(
     access: Access,
     *,
     scanner: str | None,
+    extra: Mapping[str, JSON],
     group: str | None,
     inline_below: int | None,
     target_chunk: int | None,
@@ -207,7 +235,7 @@ def _scan_one(
     from byteatlas.scanning.contract import ScanOptions
 
     outcome = FileOutcome(source, target)
-    options = ScanOptions(inline_below=inline_below or 0, group=group, target_chunk=target_chunk)
+    options = ScanOptions(inline_below=inline_below or 0, group=group, target_chunk=target_chunk, extra=extra)
     try:
         found = ba.scan(
             source,

@@ -8,11 +8,9 @@ from typing import Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.maps import output_options
+from byteatlas.cli.map_io import load_group, output_options, said, write_map
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
-from byteatlas.manifest.model import VirtualArray
-from byteatlas.manifest.options import MapWriteOptions
 
 
 @click.command(epilog="FROM..TO includes both ends; either may be left out. Dates without a day mean all of the month.")
@@ -49,20 +47,14 @@ def select(
 
     if (cut and mask) or ((keep_cut or fill is not None) and not mask):
         raise click.UsageError("--cut goes without --mask, --keep-cut and --fill with it")
-    node = ba.load(source, access=access)
-    if isinstance(node, VirtualArray):
-        raise BadRequest(f"{source} is a single array; a group was expected")
+    node = load_group(source, access)
     region = dict(region_of(text) for text in regions)
     if mask:
         part = ba.mask(node, region, keep_cut=keep_cut, fill=fill, access=access)
     else:
         part = ba.select(node, region, cut=cut, access=access)
-    more = {k: choices[k] for k in ("relative", "templates", "record_size") if k in choices}
-    ba.write(part, out, format=choices.get("form"), options=MapWriteOptions(**more), access=access)
-    if as_json:
-        common.print_json({"written": out})
-    else:
-        click.echo(f"wrote {out}")
+    write_map(part, out, choices, access)
+    said(as_json, out)
 
 
 def region_of(text: str) -> tuple[str, object]:

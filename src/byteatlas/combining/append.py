@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.chunks.slicing import sliced
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.inputs import find_variable, flatten
-from byteatlas.combining.model import CombineOptions, Input, ReadArray
+from byteatlas.combining.model import CombineOptions, FlatInput, ReadArray
 from byteatlas.combining.plan import Prepared, prepare
 from byteatlas.combining.select.ops import select
 from byteatlas.errors import BadRequest, Conflict, NotFound
 from byteatlas.manifest.columns import CONSTANT_BYTES
+from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
+from byteatlas.meta.compare import equal_in_value
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import dataclass, replace
 
-Run: TypeAlias = tuple[int, int]
+Positions: TypeAlias = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded) in the map."""
-Line: TypeAlias = NDArray[Any]
+CoordinateValues: TypeAlias = NDArray[Any]
 """Coordinate values, one-dimensional."""
-Bytes: TypeAlias = tuple[str, str | None, int, int] | bytes
+ReferredBytes: TypeAlias = tuple[str, str | None, int, int] | bytes
 """A range of a file (URL, stamp, offset, length), or bytes in the map."""
 
 
@@ -67,15 +68,15 @@ def append(
     if dim in options.coords:
         raise BadRequest("appending takes coordinate values from the files' variables")
     known = coordinate_of(existing, dim, read)
-    added: list[Input] = []
-    skipped: list[Input] = []
-    replaced: list[tuple[Run, Input]] = []
-    woven: list[Input] = []
-    pieces = [("map", existing)]
+    added: list[FlatInput] = []
+    skipped: list[FlatInput] = []
+    replaced: list[tuple[Positions, FlatInput]] = []
+    interleaved: list[FlatInput] = []
+    parts = [("map", existing)]
     for item in inputs:
         runs = where_in(known, item, dim, existing, read)
         if not runs:
-            (woven if replacing and shares(known, item, dim, existing, read) else added).append(item)
+            (interleaved if replacing and shares(known, item, dim, existing, read) else added).append(item)
         elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs):
             skipped.append(item)
         elif not replacing:
@@ -84,29 +85,29 @@ def append(
         elif len(runs) == 1:
             replaced.append((runs[0], item))
         else:
-            woven.append(item)
-    news = [i.name for _, i in replaced] + [i.name for i in woven]
+            interleaved.append(item)
+    news = [i.name for _, i in replaced] + [i.name for i in interleaved]
     report = Appended(tuple(i.name for i in added), tuple(i.name for i in skipped), tuple(news))
-    if not (added or replaced or woven):
+    if not (added or replaced or interleaved):
         return Addition(report, None)
     # Attributes of the map stay: a new file's different history must not take them away.
     chosen = replace(options, order="coordinate", attributes="first")
     if replaced:
-        pieces = spliced(existing, replaced, dim, len(known))
-    if woven:  # their values are among others: what comes last counts
-        pieces += [(i.name, i.group) for i in woven]
+        parts = spliced(existing, replaced, dim, len(known))
+    if interleaved:  # their values are among others: what comes last counts
+        parts += [(i.name, i.group) for i in interleaved]
         prepared = prepare(
-            [g for _, g in pieces], replace(chosen, duplicates="last"), read=read, names=[n for n, _ in pieces]
+            [g for _, g in parts], replace(chosen, duplicates="last"), read=read, names=[n for n, _ in parts]
         )
         if not added or prepared.conflicts:
             return Addition(report, prepared)
-        pieces = [("map", prepared.result())]
-    pieces += [(i.name, i.group) for i in added]
-    prepared = prepare([g for _, g in pieces], chosen, read=read, names=[n for n, _ in pieces])
+        parts = [("map", prepared.result())]
+    parts += [(i.name, i.group) for i in added]
+    prepared = prepare([g for _, g in parts], chosen, read=read, names=[n for n, _ in parts])
     return Addition(report, prepared)
 
 
-def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> Line:
+def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> CoordinateValues:
     """The map's coordinate values. Raises `BadRequest` when it has none."""
     item = flatten([group], ["map"])[0]
     path = find_variable(dim, item)
@@ -115,7 +116,9 @@ def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> Line:
     return read_all([item.arrays[path]], read)[0]
 
 
-def where_in(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> list[Run]:
+def where_in(
+    known: CoordinateValues, item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray
+) -> list[Positions]:
     """The runs of positions in the map that hold this input's coordinate values; none when they are not all there."""
     values = own_values(item, dim, existing, read)
     if values is None or not len(values) or not len(known):
@@ -132,13 +135,13 @@ def where_in(known: Line, item: Input, dim: str, existing: VirtualGroup, read: R
     return [(int(places[a]), int(places[b - 1]) + 1) for a, b in zip(starts, stops, strict=True)]
 
 
-def shares(known: Line, item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
+def shares(known: CoordinateValues, item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
     """Whether some of an input's coordinate values are in the map."""
     values = own_values(item, dim, existing, read)
     return values is not None and bool(np.isin(values, known).any())
 
 
-def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -> Line | None:
+def own_values(item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray) -> CoordinateValues | None:
     """An input's coordinate values; None when it has none, or they are in other units than those of the map.
 
     An input in other units is left to the combination to sort out.
@@ -147,13 +150,14 @@ def own_values(item: Input, dim: str, existing: VirtualGroup, read: ReadArray) -
     if path is None:
         return None
     array, old = item.arrays[path], find(existing, path)
-    same = ("units", "scale_factor", "add_offset")
-    if old is not None and any(old.meta.attributes.get(k) != array.meta.attributes.get(k) for k in same):
+    names = ("units", "scale_factor", "add_offset")
+    own, other = ([a.meta.attributes.get(n) for n in names] for a in (array, old or array))
+    if not equal_in_value(own, other):
         return None
     return read_all([array], read)[0].reshape(-1)
 
 
-def already_there(existing: VirtualGroup, item: Input, dim: str, run: Run, whole: bool) -> bool:
+def already_there(existing: VirtualGroup, item: FlatInput, dim: str, run: Positions, whole: bool) -> bool:
     """Whether the map's chunks for these positions are this input's chunks.
 
     They are when they refer to the same bytes (in parts, perhaps, where the map had to cut chunks), or to nothing but
@@ -173,21 +177,21 @@ def already_there(existing: VirtualGroup, item: Input, dim: str, run: Run, whole
         first, last = np.searchsorted(borders, run).tolist()
         if borders[first] != run[0] or borders[last] != run[1]:
             return False
-        there, here = (bytes_of(m.load()) for m in (sliced(old.manifest, axis, first, last), array.manifest))
-        if not (there == here if whole else there <= here) and not same_files(there, here):
+        there, here = (bytes_of(m.load()) for m in (window(old.manifest, axis, first, last), array.manifest))
+        if not (there == here if whole else there <= here) and not only_unchanged_files(there, here):
             return False
     return True
 
 
-def bytes_of(m: ChunkManifest) -> set[Bytes]:
+def bytes_of(m: ChunkManifest) -> set[ReferredBytes]:
     """What a manifest refers to: ranges of files, and the bytes that are in it (but what stands for missing chunks)."""
     stored = m.source >= 0
     ranges = zip(m.source[stored].tolist(), m.offset[stored].tolist(), m.length[stored].tolist(), strict=True)
-    found: set[Bytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
+    found: set[ReferredBytes] = {(m.sources[s].url, m.sources[s].stamp, offset, length) for s, offset, length in ranges}
     return (found | set(m.inlined.values())) - {CONSTANT_BYTES}
 
 
-def same_files(there: set[Bytes], here: set[Bytes]) -> bool:
+def only_unchanged_files(there: set[ReferredBytes], here: set[ReferredBytes]) -> bool:
     """Whether all are ranges of the same files, of which is known that they did not change."""
     files, own = ({b[:2] if isinstance(b, tuple) else None for b in side} for side in (there, here))
     return bool(files) and files <= own and all(f is not None and f[1] is not None for f in files)
@@ -210,20 +214,20 @@ def find(group: VirtualGroup, path: str) -> VirtualArray | None:
 
 def spliced(
     existing: VirtualGroup,
-    replaced: Sequence[tuple[Run, Input]],
+    replaced: Sequence[tuple[Positions, FlatInput]],
     dim: str,
     length: int,
 ) -> list[tuple[str, VirtualGroup]]:
-    """The map cut around what is replaced, and the new pieces."""
-    pieces: list[tuple[str, VirtualGroup]] = []
+    """The map cut around what is replaced, and the new parts."""
+    parts: list[tuple[str, VirtualGroup]] = []
     at = 0
     for (start, stop), item in sorted(replaced, key=lambda r: r[0]):
         if start < at:
             raise Conflict([f"{item.name} and another file replace the same {dim!r} values [duplicate]"])
         if start > at:
-            pieces.append((f"map {at}:{start}", select(existing, dim, at, start, cut=True)))
-        pieces.append((item.name, item.group))
+            parts.append((f"map {at}:{start}", select(existing, dim, at, start, cut=True)))
+        parts.append((item.name, item.group))
         at = stop
     if at < length:
-        pieces.append((f"map {at}:{length}", select(existing, dim, at, length, cut=True)))
-    return pieces
+        parts.append((f"map {at}:{length}", select(existing, dim, at, length, cut=True)))
+    return parts

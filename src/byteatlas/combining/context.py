@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from byteatlas.combining.compare.classify import Chains
+from byteatlas.combining.compare.bulk import KnownEncodings
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
-from byteatlas.combining.coordinates.order import Arranged, arrange, files_of
+from byteatlas.combining.coordinates.order import Arranged, arrange
 from byteatlas.combining.coordinates.times import TimeUnits
-from byteatlas.combining.model import BlockPlan, CombineOptions, DimensionPlan, Finding, Input, ReadArray, scalar_json
+from byteatlas.combining.model import CombineOptions, Finding, FlatInput, ReadArray
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta
+from byteatlas.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Context:
+class CombineContext:
     """Everything that the treatment of one variable may ask.
 
     Attributes:
@@ -47,11 +47,12 @@ class Context:
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
-        chains: what is known of the encodings of the variable that was looked at last.
-        woven: inputs were cut, because their coordinates interleave or overlap: there may be many of one file.
+        known_encodings: what is known of the encodings of the variable that was looked at last.
+        interleaved: inputs were split, because their coordinates interleave or overlap: there may be several inputs of
+            one file.
     """
 
-    inputs: Sequence[Input]
+    inputs: Sequence[FlatInput]
     columns: Mapping[str, Sequence[VirtualArray]] | None
     names: Sequence[str]
     options: CombineOptions
@@ -59,11 +60,13 @@ class Context:
     dims: tuple[Dimension, ...]
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
-    woven: bool = False
-    chains: Chains = field(default_factory=Chains)
+    interleaved: bool = False
+    known_encodings: KnownEncodings = field(default_factory=KnownEncodings)
 
 
-def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> tuple[Context, list[Finding]]:
+def establish(
+    inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray
+) -> tuple[CombineContext, list[Finding]]:
     """Coordinate values and the order of inputs along each dimension."""
     names = [i.name for i in inputs]
     findings: list[Finding] = []
@@ -84,10 +87,10 @@ def establish(inputs: Sequence[Input], options: CombineOptions, read: ReadArray)
         for path in bounds_of(d.coordinate, inputs)
     }
     named = frozenset(helpers(inputs if columns is None else inputs[:1]))
-    return Context(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
+    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
 
 
-def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] | None:
+def columns_of(inputs: Sequence[FlatInput]) -> Mapping[str, Sequence[VirtualArray]] | None:
     """The arrays of each path in all inputs; None unless all inputs have the same paths in the same order."""
     members = [i.arrays for i in inputs]
     order, n = list(members[0]), len(members)
@@ -98,7 +101,7 @@ def columns_of(inputs: Sequence[Input]) -> Mapping[str, Sequence[VirtualArray]] 
 
 
 def dimension(
-    name: str, inputs: Sequence[Input], names: Sequence[str], options: CombineOptions, read: ReadArray
+    name: str, inputs: Sequence[FlatInput], names: Sequence[str], options: CombineOptions, read: ReadArray
 ) -> tuple[Dimension | None, list[Finding]]:
     coord, findings = coordinate(name, inputs, options, read)
     if any(f.level == "conflict" for f in findings):
@@ -147,7 +150,7 @@ def tiles(
     return Dimension(coord.dim, replace(coord, path=None, attributes=None), arranged, known, False), findings
 
 
-def size_of(dim: str, item: Input) -> int | None:
+def size_of(dim: str, item: FlatInput) -> int | None:
     """The length of a dimension in one input: of its coordinate variable, or the first variable that has it."""
     own = item.arrays.get(dim)
     for array in (own, *item.arrays.values()) if own is not None else item.arrays.values():
@@ -157,7 +160,7 @@ def size_of(dim: str, item: Input) -> int | None:
     return None
 
 
-def concat_axes(meta: ArrayMeta, context: Context) -> dict[int, Dimension]:
+def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension]:
     """The axes of an array that are concatenated dimensions."""
     names = meta.dimension_names
     if names is None:
@@ -165,7 +168,7 @@ def concat_axes(meta: ArrayMeta, context: Context) -> dict[int, Dimension]:
     return {names.index(d.name): d for d in context.dims if d.name in names}
 
 
-def bounds_of(coord: Coordinate, inputs: Sequence[Input]) -> Iterable[str]:
+def bounds_of(coord: Coordinate, inputs: Sequence[FlatInput]) -> Iterable[str]:
     """Paths of the bounds variables of a coordinate; they have its units without saying so."""
     if coord.path is None or coord.path not in inputs[0].arrays:
         return ()
@@ -178,7 +181,7 @@ def bounds_of(coord: Coordinate, inputs: Sequence[Input]) -> Iterable[str]:
 REFERRING = ("coordinates", "bounds", "climatology", "grid_mapping")
 
 
-def helpers(inputs: Sequence[Input]) -> set[str]:
+def helpers(inputs: Sequence[FlatInput]) -> set[str]:
     """Names of dimensions and of variables that others refer to, in the first input that has each variable."""
     seen: set[str] = set()
     found: set[str] = set()
@@ -201,26 +204,3 @@ def referred(array: VirtualArray) -> set[str]:
         if isinstance(text, str):
             found |= {word.rstrip(":") for word in text.split()}
     return found
-
-
-def dimension_plan(dim: Dimension, names: Sequence[str]) -> DimensionPlan:
-    """A dimension as the plan shows it."""
-    coord = dim.coordinate
-    if coord.values is None:
-        blocks = tuple(BlockPlan(None, None, n, (name,)) for n, name in zip(dim.lengths, names, strict=True))
-    else:
-        files = files_of(dim.arranged, names)
-        blocks = tuple(
-            BlockPlan(scalar_json(b[0]) if len(b) else None, scalar_json(b[-1]) if len(b) else None, n, tuple(f))
-            for b, n, f in zip(dim.arranged.blocks, dim.lengths, files, strict=True)
-        )
-    time = coord.time
-    return DimensionPlan(
-        dim.name,
-        coord.source,
-        dim.arranged.direction,
-        sum(dim.lengths),
-        blocks,
-        time.text if time else None,
-        time.calendar if time else None,
-    )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter
 
-from byteatlas.combining.model import Input
+from byteatlas.combining.model import FlatInput
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import GroupMeta
+from byteatlas.values import replace
 
 ARRAYS, GROUPS = attrgetter("arrays"), attrgetter("groups")
 NO_GROUPS: Mapping[str, VirtualGroup] = {}
 
 
-def flatten(groups: Sequence[VirtualGroup], names: Sequence[str] | None) -> list[Input]:
+def flatten(groups: Sequence[VirtualGroup], names: Sequence[str] | None) -> list[FlatInput]:
     """Inputs in the order given. Names default to the first file that a group refers to, made unique."""
     if not groups:
         raise BadRequest("nothing to combine")
@@ -28,7 +28,7 @@ def flatten(groups: Sequence[VirtualGroup], names: Sequence[str] | None) -> list
             if group.groups:
                 arrays[i], children[i] = flat(group)
     chosen = [first_url(a, i) for i, a in enumerate(arrays)] if names is None else names
-    return list(map(Input._make, zip(unique(chosen), groups, arrays, children, strict=True)))
+    return list(map(FlatInput._make, zip(unique(chosen), groups, arrays, children, strict=True)))
 
 
 def flat(group: VirtualGroup) -> tuple[dict[str, VirtualArray], dict[str, VirtualGroup]]:
@@ -86,7 +86,7 @@ def unflatten(
     return VirtualGroup(root, own, groups)
 
 
-def find_variable(path: str, item: Input) -> str | None:
+def find_variable(path: str, item: FlatInput) -> str | None:
     """The variable of that path, or the first one of that name in any group."""
     if path in item.arrays:
         return path

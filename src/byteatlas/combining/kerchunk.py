@@ -8,31 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
-from byteatlas.combining.coordinates.sources import outside_value
+from byteatlas.combining.coordinates.sources import value_from
 from byteatlas.combining.inputs import flatten
 from byteatlas.combining.model import (
     ByOrder,
     CombineOptions,
     Compute,
     CoordinateSource,
+    FlatInput,
     FromAttribute,
     FromName,
     FromVariable,
-    Input,
     Values,
 )
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualGroup
+from byteatlas.values import dataclass, replace
 
 SOURCES = (FromVariable, FromAttribute, FromName, ByOrder, Values, Compute)
 
 
 @dataclass(frozen=True, slots=True)
-class Spelled:
+class KerchunkArguments:
     """What `multi_zarr` makes of kerchunk's arguments: give both to `combine`."""
 
     groups: tuple[VirtualGroup, ...]
@@ -47,7 +47,7 @@ def multi_zarr(
     identical_dims: Sequence[str] = (),
     names: Sequence[str] | None = None,
     options: CombineOptions | None = None,
-) -> Spelled:
+) -> KerchunkArguments:
     """Groups and options that combine as kerchunk's ``MultiZarrToZarr`` is asked to.
 
     The key ``var`` of ``coo_map`` renames the only data variable of each file. ``identical_dims`` are taken from the
@@ -67,15 +67,15 @@ def multi_zarr(
     if namer != "VARNAME":
         source = kerchunk_source("var", namer, apart)
         for i, item in enumerate(inputs):
-            renamed[i] = with_name(item, outside_value(source, i, item), apart)
+            renamed[i] = with_name(item, value_from(source, i, item), apart)
     chosen = replace(
         options or CombineOptions(), concat=tuple(d for d in dims if d != "var"), coords=coords,
         trust=(*(options.trust if options else ()), *identical_dims),
     )  # fmt: skip
-    return Spelled(tuple(renamed), chosen)
+    return KerchunkArguments(tuple(renamed), chosen)
 
 
-def with_name(item: Input, name: object, apart: frozenset[str]) -> VirtualGroup:
+def with_name(item: FlatInput, name: object, apart: frozenset[str]) -> VirtualGroup:
     """A group with its only data variable under another name."""
     if not isinstance(name, str) or not name or "/" in name:
         raise BadRequest(f"{item.name}: {name!r} is no name of a variable")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,14 +11,15 @@ from numpy.typing import NDArray
 
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, field
 
 ReadArray: TypeAlias = Callable[[VirtualArray], NDArray[Any]]
 """Gives all values of a virtual array (the engine's; combining never decodes by itself)."""
 
 OnConflict: TypeAlias = Literal["error", "drop-variable", "drop-file"]
 Duplicates: TypeAlias = Literal["error", "first", "last"]
-Order: TypeAlias = Literal["coordinate", "given"]
-Attributes: TypeAlias = Literal["common", "first"]
+FileOrder: TypeAlias = Literal["coordinate", "given"]
+AttributePolicy: TypeAlias = Literal["common", "first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ class CombineOptions:
 
     concat: tuple[str, ...] = ()
     coords: Mapping[str, CoordinateSource] = field(default_factory=dict)
-    order: Order = "coordinate"
+    order: FileOrder = "coordinate"
     duplicates: Duplicates = "error"
     on_conflict: OnConflict = "error"
-    attributes: Attributes = "common"
+    attributes: AttributePolicy = "common"
     reconcile: bool = True
     trust: tuple[str, ...] = ()
     compare_below: int = 16 << 20
@@ -109,7 +109,7 @@ class CombineOptions:
     stack: tuple[str, ...] | None = None
 
 
-class Input(NamedTuple):
+class FlatInput(NamedTuple):
     """One of the things to combine. ``arrays`` and ``groups`` are flat: path -> node, without the root group."""
 
     name: str
@@ -118,7 +118,7 @@ class Input(NamedTuple):
     groups: Mapping[str, VirtualGroup]
 
 
-Level: TypeAlias = Literal["conflict", "reconciled", "note"]
+FindingLevel: TypeAlias = Literal["conflict", "reconciled", "note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Finding:
         detail: a sentence with the values.
     """
 
-    level: Level
+    level: FindingLevel
     code: str
     variable: str | None
     files: tuple[str, ...]

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import cast
 
-import numpy as np
-
-from byteatlas.combining.chunks.small_arrays import SMALL, inline_array
+from byteatlas.combining.build import built, compact
 from byteatlas.combining.compare import attributes as attrs
-from byteatlas.combining.context import Context, dimension_plan, establish
-from byteatlas.combining.coordinates.cut_inputs import woven
+from byteatlas.combining.context import CombineContext, establish
+from byteatlas.combining.coordinates.split_inputs import split_where_interleaved
 from byteatlas.combining.inputs import flatten, unflatten
-from byteatlas.combining.model import CombineOptions, Finding, Input, Plan, ReadArray, VariablePlan
-from byteatlas.combining.variable.decide import treat
-from byteatlas.combining.variable.outcome import Job, Mosaic, Ready, Run
+from byteatlas.combining.model import CombineOptions, Finding, FlatInput, Plan, ReadArray
+from byteatlas.combining.summary import dimension_plan, variable_plan
+from byteatlas.combining.variable.decide import decide
+from byteatlas.combining.variable.treatment import Treatment, meta_of, with_meta
 from byteatlas.errors import BadRequest, Conflict
-from byteatlas.manifest.columns import SourceMemo, assemble, concatenated_manifests
-from byteatlas.manifest.kinds.segments import SegmentedManifest
-from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
-from byteatlas.meta.grid import chunk_total
-from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, RectilinearGrid
+from byteatlas.manifest.merged_sources import SourceMemo
+from byteatlas.manifest.model import VirtualGroup
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
+from byteatlas.values import dataclass, replace
 
 GROUP_META = attrgetter("group.meta")
 MAX_ROUNDS = 8
@@ -33,10 +27,10 @@ MAX_ROUNDS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """Everything that was found out, and the jobs that carry it out: path -> job."""
+    """Everything that was found out, and what becomes of each variable: path -> treatment."""
 
-    context: Context
-    jobs: Mapping[str, Job]
+    context: CombineContext
+    treatments: Mapping[str, Treatment]
     findings: tuple[Finding, ...]
     root: GroupMeta
     groups: Mapping[str, GroupMeta]
@@ -52,17 +46,22 @@ class Prepared:
         """All of it as the values that people and machines read."""
         names = self.context.names
         return Plan(
-            tuple(dict.fromkeys(names)) if self.context.woven else tuple(names),
+            tuple(dict.fromkeys(names)) if self.context.interleaved else tuple(names),
             tuple(dimension_plan(d, names) for d in self.context.dims),
-            tuple(variable_plan(path, job) for path, job in self.jobs.items()),
+            tuple(variable_plan(path, treatment) for path, treatment in self.treatments.items()),
             self.findings,
             self.dropped_files,
             self.dropped_variables,
         )
 
     def result(self) -> VirtualGroup:
-        """The combined group. Raises `Conflict` when there are conflicts."""
-        return build(self)
+        """The combined group: the plan carried out. Raises `Conflict` when there are conflicts."""
+        conflicts = self.conflicts
+        if conflicts:
+            raise Conflict([f.sentence() for f in conflicts])
+        memo = SourceMemo()
+        arrays = {path: built(treatment, memo) for path, treatment in self.treatments.items()}
+        return unflatten(arrays, self.groups, self.root, None)
 
 
 def combine(
@@ -80,7 +79,7 @@ def combine(
 
     Raises `Conflict` with one sentence for each thing that does not fit together.
     """
-    return build(prepare(groups, options, read=read, names=names))
+    return prepare(groups, options, read=read, names=names).result()
 
 
 def plan_combine(
@@ -123,35 +122,35 @@ def prepare(
     return replace(prepared, findings=(*findings, *prepared.findings), dropped_files=tuple(dropped))
 
 
-def look(inputs: Sequence[Input], options: CombineOptions, read: ReadArray) -> Prepared:
+def look(inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray) -> Prepared:
     """One plan for exactly these inputs."""
-    context, findings = woven(*establish(inputs, options, read))
-    jobs: dict[str, Job] = {}
+    context, findings = split_where_interleaved(*establish(inputs, options, read))
+    treatments: dict[str, Treatment] = {}
     found_dims = {d.name for d in context.dims}
     if found_dims == set(options.concat):
         for path in paths(context):
-            job, found = treat(path, context)
+            treatment, found = decide(path, context)
             findings += found
-            if job is not None:
-                jobs[path] = compact(job, context) if context.woven else job
+            if treatment is not None:
+                treatments[path] = compact(treatment, context) if context.interleaved else treatment
     root, noted = root_meta(list(map(GROUP_META, inputs)), options, None)
     findings += noted
     metas: dict[str, GroupMeta] = {}
     for path in dict.fromkeys(p for i in inputs if i.groups for p in i.groups):
         metas[path], noted = root_meta([i.groups[path].meta for i in inputs if path in i.groups], options, path)
         findings += noted
-    jobs = one_format(jobs, root)
-    if any(meta_of(j).zarr_format == 3 for j in jobs.values()):
+    treatments = one_format(treatments, root)
+    if any(meta_of(j).zarr_format == 3 for j in treatments.values()):
         root = replace(root, zarr_format=3)
         metas = {p: replace(m, zarr_format=3) for p, m in metas.items()}
     if not options.reconcile:
-        findings = [refused(f, jobs) for f in findings]
-    if context.woven:  # pieces have the names of their files
+        findings = [refused(f, treatments) for f in findings]
+    if context.interleaved:  # parts have the names of their files
         findings = [replace(f, files=tuple(dict.fromkeys(f.files))) for f in findings]
-    return Prepared(context, jobs, tuple(findings), root, metas)
+    return Prepared(context, treatments, tuple(findings), root, metas)
 
 
-def paths(context: Context) -> list[str]:
+def paths(context: CombineContext) -> list[str]:
     """All variables in order of first appearance, and new coordinate variables."""
     first = context.inputs[0].arrays
     found = dict.fromkeys(first)
@@ -171,11 +170,11 @@ def root_meta(metas: Sequence[GroupMeta], options: CombineOptions, path: str | N
     return replace(metas[0], attributes=kept), note
 
 
-def one_format(jobs: dict[str, Job], root: GroupMeta) -> dict[str, Job]:
+def one_format(treatments: dict[str, Treatment], root: GroupMeta) -> dict[str, Treatment]:
     """All arrays in version 3 when one needs it, or when the group is: one hierarchy has one version."""
-    if root.zarr_format != 3 and all(meta_of(j).zarr_format != 3 for j in jobs.values()):
-        return jobs
-    return {path: with_meta(job, as_v3(meta_of(job))) for path, job in jobs.items()}
+    if root.zarr_format != 3 and all(meta_of(j).zarr_format != 3 for j in treatments.values()):
+        return treatments
+    return {path: with_meta(treatment, as_v3(meta_of(treatment))) for path, treatment in treatments.items()}
 
 
 def as_v3(meta: ArrayMeta) -> ArrayMeta:
@@ -184,103 +183,17 @@ def as_v3(meta: ArrayMeta) -> ArrayMeta:
     return replace(meta, zarr_format=3, keys=ChunkKeys("default", "/"))
 
 
-def meta_of(job: Job) -> ArrayMeta:
-    return job.array.meta if isinstance(job, Ready) else job.meta
-
-
-def with_meta(job: Job, meta: ArrayMeta) -> Job:
-    match job:
-        case Ready(array, action):
-            return Ready(replace(array, meta=meta), action)
-        case Run() | Mosaic():
-            return replace(job, meta=meta)
-
-
-def refused(finding: Finding, jobs: Mapping[str, Job]) -> Finding:
+def refused(finding: Finding, treatments: Mapping[str, Treatment]) -> Finding:
     """Without reconciliation: every difference that plain Zarr does not say is a conflict."""
     if finding.level != "reconciled":
         return finding
     return replace(finding, level="conflict")
 
 
-def variable_plan(path: str, job: Job) -> VariablePlan:
-    """A variable as the plan shows it."""
-    meta = meta_of(job)
-    action = job.action if not isinstance(job, Run) else "concatenated"
-    grid = meta.grid
-    if isinstance(grid, RectilinearGrid):
-        chunks = " x ".join(edges_text(e) for e in grid.edges)
-    else:
-        chunks = " x ".join(str(c) for c in grid.chunk_shape)
-    e = meta.encodings[0]
-    plain = len(meta.encodings) == 1 and e.chunk_shape is None and e.data_type is None and not e.cast
-    return VariablePlan(
-        path,
-        action,
-        meta.dimension_names or (None,) * meta.ndim,
-        meta.shape,
-        meta.data_type.name,
-        chunks,
-        len(meta.encodings),
-        plain and not isinstance(grid, RectilinearGrid),
-        chunk_total(meta.shape, grid),
-    )
-
-
-def edges_text(edges: Sequence[int]) -> str:
-    """Chunk lengths along an axis, the frequent ones with their count."""
-    counts = Counter(edges).most_common(3)
-    text = ", ".join(f"{n}*{length}" if n > 1 else str(length) for length, n in counts)
-    return (
-        f"({text}{', ...' if len(set(edges)) > 3 else ''})" if len(counts) > 1 else str(counts[0][0]) if counts else "0"
-    )
-
-
-def build(prepared: Prepared) -> VirtualGroup:
-    """Carry out a plan. Raises `Conflict` when it has conflicts."""
-    conflicts = prepared.conflicts
-    if conflicts:
-        raise Conflict([f.sentence() for f in conflicts])
-    memo = SourceMemo()
-    arrays = {path: built(job, memo) for path, job in prepared.jobs.items()}
-    return unflatten(arrays, prepared.groups, prepared.root, None)
-
-
-def built(job: Job, memo: SourceMemo) -> VirtualArray:
-    match job:
-        case Ready(array, _):
-            return array
-        case Run(meta, grid_shape, manifests):
-            if set(map(type, manifests)) == {ChunkManifest}:
-                loaded = cast("tuple[ChunkManifest, ...]", manifests)
-                return VirtualArray(meta, concatenated_manifests(grid_shape, loaded, memo))
-            return VirtualArray(meta, SegmentedManifest(grid_shape, manifests))
-        case Mosaic(meta, grid_shape, pieces, _):
-            return VirtualArray(meta, assemble(grid_shape, pieces))
-
-
-def compact(job: Job, context: Context) -> Job:
-    """A small variable that is in the map already, in many pieces, as one piece."""
-    if isinstance(job, Ready) or not few(job.meta):
-        return job
-    manifests = job.manifests if isinstance(job, Run) else [p.manifest for p in job.pieces]
-    if not any(isinstance(m, ChunkManifest) and m.inlined for m in manifests):
-        return job
-    values = np.asarray(context.read(built(job, SourceMemo())))
-    dims = job.meta.dimension_names or (None,) * job.meta.ndim
-    return Ready(inline_array(values, dims, job.meta.attributes), "inlined")
-
-
-def few(meta: ArrayMeta) -> bool:
-    """Whether an array has few enough elements, of fixed size, to be kept in the map."""
-    dtype = meta.data_type.numpy
-    return dtype.kind in "biufcSU" and math.prod(meta.shape) * dtype.itemsize <= SMALL
-
-
 def without_variables(prepared: Prepared) -> Prepared:
     """The plan without the variables that are in conflict; conflicts of whole files stay."""
     bad = {f.variable for f in prepared.conflicts if f.variable is not None}
-    if not prepared.jobs:
+    if not prepared.treatments:
         return prepared
     findings = tuple(
         replace(f, level="note", detail=f"variable left out: {f.detail}")
@@ -288,8 +201,8 @@ def without_variables(prepared: Prepared) -> Prepared:
         else f
         for f in prepared.findings
     )
-    jobs = {p: j for p, j in prepared.jobs.items() if p not in bad}
-    return replace(prepared, jobs=jobs, findings=findings, dropped_variables=tuple(sorted(bad)))
+    treatments = {p: j for p, j in prepared.treatments.items() if p not in bad}
+    return replace(prepared, treatments=treatments, findings=findings, dropped_variables=tuple(sorted(bad)))
 
 
 def blamed(conflicts: Sequence[Finding], names: Sequence[str]) -> set[str]:

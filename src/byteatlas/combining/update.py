@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import replace
 
-from byteatlas.combining.chunks.slicing import RowSlice
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import absolute
 from byteatlas.io.output import existing_folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
+from byteatlas.manifest.kinds.window import WindowManifest
 from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, VirtualGroup
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
-from byteatlas.manifest.references import absolute
 from byteatlas.manifest.tree import node_documents
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 
 def update_parquet(
@@ -69,16 +70,9 @@ def unchanged_rows(manifest: Manifest, url: str, path: str) -> int:
     """How many rows, from the first on, are those of the map's own files for this array."""
     match manifest:
         case LazyParquet():
-            total = 1
-            for n in manifest.grid_shape:
-                total *= n
-            return total if manifest.origin == (url, path) else 0
-        case RowSlice():
-            whole = unchanged_rows(manifest.inner, url, path)
-            total = 1
-            for n in manifest.grid_shape:
-                total *= n
-            return min(whole, total) if manifest.begin == 0 else 0
+            return math.prod(manifest.grid_shape) if manifest.origin == (url, path) else 0
+        case WindowManifest(inner=inner, axis=0, start=0):
+            return min(unchanged_rows(inner, url, path), math.prod(manifest.grid_shape))
         case SegmentedManifest():
             return unchanged_rows(manifest.segments[0], url, path)
         case _:

@@ -8,7 +8,6 @@ shapes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from byteatlas.demo.ocean import Ocean
 from byteatlas.errors import MissingExtra
+from byteatlas.values import dataclass
 
 MONTH_STARTS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 FILL = -32768

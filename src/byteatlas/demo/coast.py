@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.errors import MissingExtra
+
 AFRICA = (
     "-17 15 -17 21 -13 28 -10 30 -6 36 -2 35 3 37 10 37 11 34 15 32 20 31 20 33 25 32 32 31 34 28 37 21 39 16 43 12 "
     "44 10 51 12 49 6 44 1 40 -3 39 -7 40 -14 35 -20 35 -24 33 -26 32 -29 28 -33 20 -35 18 -33 15 -26 12 -17 13 -11 "
@@ -88,18 +90,17 @@ LAND = (AFRICA, EURASIA, NORTH_AMERICA, SOUTH_AMERICA, AUSTRALIA, ANTARCTICA, GR
 
 
 def land_mask(lat: NDArray[np.float32], lon: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Whether each point of a grid (degrees) lies on land; shape (lat, lon)."""
+    """Whether each point of a grid (degrees) lies on land; shape (lat, lon).
+
+    Raises `MissingExtra` without matplotlib.
+    """
+    try:
+        from matplotlib.path import Path
+    except ImportError as error:
+        raise MissingExtra("demo", "making the demonstration's archive") from error
     x, y = np.meshgrid(lon, lat)
-    land = np.zeros(x.shape, bool)
+    points = np.column_stack([x.reshape(-1), y.reshape(-1)])
+    land = np.zeros(len(points), bool)
     for outline in LAND:
-        land |= _inside(np.array(outline.split(), float).reshape(-1, 2), x, y)
-    return land
-
-
-def _inside(corners: NDArray[np.float64], x: NDArray[np.float32], y: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Even-odd rule: count the edges that a ray to the east crosses."""
-    inside = np.zeros(x.shape, bool)
-    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        if y0 != y1:
-            inside ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
-    return inside
+        land |= Path(np.array(outline.split(), float).reshape(-1, 2)).contains_points(points)
+    return land.reshape(x.shape)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.demo.coast import land_mask
+from byteatlas.values import dataclass
 
 Field = NDArray[np.float64]
 

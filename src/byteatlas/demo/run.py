@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from time import perf_counter
@@ -16,9 +15,11 @@ from numpy.typing import NDArray
 from byteatlas import api
 from byteatlas.array import Array, Group
 from byteatlas.demo.archive import FILL, Plan, make_archive
-from byteatlas.demo.picture import FileMap, Piece, Scene, draw_scene
+from byteatlas.demo.picture import draw_scene
+from byteatlas.demo.scene import FileMap, Piece, Scene
 from byteatlas.errors import BadRequest, CorruptChunk, MissingExtra
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.values import dataclass
 
 Track = Callable[[str, int], AbstractContextManager[Callable[[str], None]]]
 """Shows progress: ``with track("scanning", 12) as done: done(name)``."""
@@ -44,7 +45,7 @@ class DemoResult:
 def run_demo(folder: Path, say: Say, track: Track, plan: Plan | None = None) -> DemoResult:
     """Run all steps below ``folder``.
 
-    Raises `MissingExtra` without h5py, netCDF4 and Pillow; `CorruptChunk` when a value differs from HDF5's.
+    Raises `MissingExtra` without h5py, netCDF4 and matplotlib; `CorruptChunk` when a value differs from HDF5's.
     """
     plan = plan or Plan()
     archive, maps = folder / "archive", folder / "maps"
@@ -71,7 +72,8 @@ def run_demo(folder: Path, say: Say, track: Track, plan: Plan | None = None) -> 
     root = api.open(references)
     if not isinstance(root, Group):
         raise BadRequest("the combined map is an array")
-    values, read_seconds = _check(root, files, track)
+    checked, read_seconds = _check(root, files, track)
+    values = sum(checked.values())
     say(f"checked   {values:,} values: all equal to what the HDF5 library reads (ours took {read_seconds:.2f} s)")
 
     facts = (
@@ -79,7 +81,7 @@ def run_demo(folder: Path, say: Say, track: Track, plan: Plan | None = None) -> 
         f"{values / 1e6:.1f} million values read and found equal to the HDF5 library's. (The planet is made up.)"
     )
     picture = folder / "ocean.png"
-    draw_scene(_scene(root, combined, files, plan, facts)).image.save(picture)
+    draw_scene(_scene(root, combined, files, checked, facts), picture)
     say(f"drew      {picture}")
     return DemoResult(
         folder, len(files), chunks, size, values, picture, references, scan_seconds, combine_seconds, read_seconds
@@ -98,13 +100,16 @@ def _chunks(group: VirtualGroup) -> int:
     return sum(int((array.manifest.load().source >= 0).sum()) for array in arrays)
 
 
-def _check(root: Group, files: list[Path], track: Track) -> tuple[int, float]:
-    """Compare every array with the files' own values, put side by side. Gives the number of values, and our seconds."""
+def _check(root: Group, files: list[Path], track: Track) -> tuple[dict[str, int], float]:
+    """Compare every array with the files' own values, put side by side.
+
+    Gives the number of values of each array, and the seconds that our reading took.
+    """
     try:
         import h5py
     except ImportError as error:
         raise MissingExtra("demo", "checking the demonstration's values") from error
-    values, seconds = 0, 0.0
+    checked, seconds = dict[str, int](), 0.0
     arrays = [(path, node) for path, node in root.walk() if isinstance(node, Array)]
     with track("checking", len(arrays)) as done:
         for path, array in arrays:
@@ -118,12 +123,12 @@ def _check(root: Group, files: list[Path], track: Track) -> tuple[int, float]:
             wanted = np.concatenate(theirs) if array.dims and array.dims[0] == "time" else theirs[0]
             if ours.shape != wanted.shape or ours.dtype != wanted.dtype or not np.array_equal(ours, wanted):
                 raise CorruptChunk("the values differ from what the HDF5 library reads", array=path)
-            values += int(np.size(ours))
+            checked[path] = int(np.size(ours))
             done(path)
-    return values, seconds
+    return checked, seconds
 
 
-def _scene(root: Group, combined: VirtualGroup, files: list[Path], plan: Plan, facts: str) -> Scene:
+def _scene(root: Group, combined: VirtualGroup, files: list[Path], checked: dict[str, int], facts: str) -> Scene:
     sst, time = root["sst"], root["time"]
     assert isinstance(sst, Array)
     assert isinstance(time, Array)
@@ -131,14 +136,13 @@ def _scene(root: Group, combined: VirtualGroup, files: list[Path], plan: Plan, f
     days: NDArray[np.float64] = time[...]
     cube = np.where(packed == FILL, np.nan, packed * sst.attrs["scale_factor"] + sst.attrs["add_offset"])
     at = min(len(days) - 1, int(np.searchsorted(days, 192)))
-    day = date(2024, 1, 1) + timedelta(days=float(days[at]))
     return Scene(
         cube=cube,
-        days=days,
-        steps_per_file=len(plan.days),
+        files_at=np.repeat(np.arange(len(files)), len(days) // len(files)),
         at=at,
-        when=f"{day.day} {day:%B %Y}",
+        when=date(2024, 1, 1) + timedelta(days=float(days[at])),
         files=tuple(_file_maps(combined, files, at)),
+        checked=checked,
         title=f"{len(files)} netCDF-4 files, one dataset, not a byte copied",
         facts=facts,
     )

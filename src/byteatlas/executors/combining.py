@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
-from byteatlas.api.tree import tree
 from byteatlas.combining.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest
 from byteatlas.executors.results import Failure, Tell, attempt
 from byteatlas.executors.running import Executor, for_each
-from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.progress import OnProgress, Progress, counting
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from byteatlas.combining.plan import Prepared
+    from byteatlas.api.prepared import PreparedTree
 
 WIDTH = 64
 """Files that one task reads and combines."""
@@ -46,7 +45,7 @@ class Part:
 class Combined:
     """A combination, ready to be looked at and carried out; None when some files have no result."""
 
-    prepared: Prepared | None
+    prepared: PreparedTree | None
     failures: Mapping[str, Failure] = field(default_factory=dict)
 
 
@@ -77,8 +76,7 @@ class ReadAndJoin:
             options = replace(self.options, on_conflict="error")
             prepared = prepare_combine(list(groups.values()), options=options, names=names, access=self.access)
             if all(f.level == "note" for f in prepared.findings):
-                joined = tree(prepared.result(), self.access or DEFAULT)
-                return Part((f"{names[0]} ... {names[-1]}",), (joined,), joined=True)
+                return Part((f"{names[0]} ... {names[-1]}",), (prepared.result(),), joined=True)
         return Part(names, tuple(groups.values()), failures)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from byteatlas.errors import ByteatlasError
+from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 Tell: TypeAlias = Callable[[str], None]
 """Called with a file's name after each file, well or not."""
+
+BROKEN = "BrokenProcessPool"
+"""The `Failure.kind` of files that were under way when a worker process died."""
 
 
 class Submits(Protocol):

@@ -1,22 +1,20 @@
 """One function for many files: any ``concurrent.futures`` executor, a pool of processes or threads, or Dask.
 
 One file that fails does not take the others down: every file has a result or a `Failure`. A worker process that dies
-costs the files that it held, which are tried again by themselves.
+costs the files that it held, which are tried again by themselves. Pools are imported when there are many files: a
+command that scans one file does without.
 """
 
 from __future__ import annotations
 
-import concurrent.futures as cf
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from byteatlas.errors import BadRequest
 from byteatlas.executors.dask import dask_client, is_dask, through_dask
-from byteatlas.executors.results import Failure, Results, Submits, T, Tell, attempt
+from byteatlas.executors.results import BROKEN, Failure, Results, Submits, T, attempt
 from byteatlas.progress import OnProgress, counting
 
 Executor: TypeAlias = str | Submits | None
@@ -57,44 +55,18 @@ def for_each(
         elif is_dask(pool):
             found = through_dask(function, names, pool, tell)
         else:
+            from byteatlas.executors.pools import through_futures
+
             found = through_futures(function, names, pool, tell)
-    broken = [n for n in names if isinstance(r := found[n], Failure) and r.kind == BrokenProcessPool.__name__]
+    broken = [n for n in names if isinstance(r := found[n], Failure) and r.kind == BROKEN]
     for name in broken:
+        from byteatlas.executors.pools import alone
+
         # Which file killed the worker is not known: each one that was under way gets a process of its own.
         found[name] = alone(function, name)
         tell(name)
     results = {n: r for n in names if not isinstance(r := found[n], Failure)}
     return Results(results, {n: r for n in names if isinstance(r := found[n], Failure)})
-
-
-def alone(function: Callable[[str], T], name: str) -> T | Failure:
-    """One file in a process of its own."""
-    with cf.ProcessPoolExecutor(1, mp_context=context()) as pool:
-        try:
-            return pool.submit(attempt, function, name).result()
-        except BrokenProcessPool:
-            return Failure(name, "WorkerDied", "the process that worked on this file died")
-
-
-def through_futures(
-    function: Callable[[str], T], names: Sequence[str], pool: Submits, tell: Tell
-) -> dict[str, T | Failure]:
-    found: dict[str, T | Failure] = {}
-    futures: dict[Any, str] = {}
-    for name in names:
-        try:
-            futures[pool.submit(attempt, function, name)] = name
-        except BrokenProcessPool as error:
-            found[name] = Failure(name, BrokenProcessPool.__name__, str(error))
-    for future in cf.as_completed(futures):
-        name = futures[future]
-        try:
-            found[name] = future.result()
-        except BrokenProcessPool as error:
-            found[name] = Failure(name, BrokenProcessPool.__name__, str(error))
-            continue
-        tell(name)
-    return found
 
 
 @contextmanager
@@ -113,20 +85,10 @@ def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
     workers = max(1, int(rest)) if rest else min(os.cpu_count() or 1, max(tasks, 1))
     if kind == "serial" or (executor is None and (workers < 2 or tasks < MANY)):
         yield None
-    elif kind == "threads":
-        with cf.ThreadPoolExecutor(workers) as threads:
-            yield threads
-    elif kind == "processes":
-        with cf.ProcessPoolExecutor(workers, mp_context=context()) as processes:
-            yield processes
+    elif kind in ("threads", "processes"):
+        from byteatlas.executors.pools import pool_of
+
+        with pool_of(kind, workers) as pool:
+            yield pool
     else:
         raise BadRequest(f"no executor {kind!r}; known: serial, threads, processes, dask")
-
-
-def context() -> Any:
-    """New processes that inherit no threads or locks: fork is not safe beside the reading threads."""
-    if os.name == "nt":
-        return multiprocessing.get_context("spawn")
-    server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["byteatlas.api.indexing", "byteatlas.scanning.driver"])
-    return server

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import scan
@@ -15,6 +14,7 @@ from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.policy import Policy
 from byteatlas.progress import OnProgress
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 if TYPE_CHECKING:
     from byteatlas.api.tree import VirtualTree

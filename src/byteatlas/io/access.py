@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import BadRequest
@@ -11,10 +10,11 @@ from byteatlas.io.local import local_path
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Source
+from byteatlas.io.sources.layers import Retry
 from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
-from byteatlas.io.wrap import Retry
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 
 Backend: TypeAlias = Literal["fsspec"]
 AbsentParts: TypeAlias = Literal["raise", "missing"]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.forms import ARCHIVE_SUFFIXES, JSON_SUFFIXES, PARQUET_SUFFIXES, compression_of_bytes, form_of_name
 from byteatlas.io.local import local_path
 from byteatlas.types import ByteRange
 
 Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
-"""``json`` is a reference map in one text: JSON, or a DMR++ document."""
+"""``json`` is a reference map in one text, ``archive`` what scanners read."""
 
-JSON_SUFFIXES = (".json", ".json.gz", ".json.zst", ".json.zstd", ".json.bz2", ".json.xz")
-PARQUET_SUFFIXES = (".parquet", ".parq")
-STORE_SUFFIXES = (".zarr", ".zip", ".zarr.zip")
 METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
-_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 
 
 def kind_of(url: str, access: Access = DEFAULT) -> Kind:
@@ -26,29 +23,23 @@ def kind_of(url: str, access: Access = DEFAULT) -> Kind:
     Raises `FetchFailed` when there is nothing.
     """
     path = local_path(url)
-    if path is not None and Path(path).is_dir():
-        return _folder(Path(path))
+    if path is not None and os.path.isdir(path):
+        return _folder(path)
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"
-    if name.endswith(".dmrpp"):
-        return "json"
-    if path is None:
-        for suffixes, kind in _BY_SUFFIX:
-            if name.endswith(suffixes):
-                return kind
+    if name.endswith(ARCHIVE_SUFFIXES):
+        return "archive"
+    if path is None and (kind := form_of_name(name)) is not None:
+        return kind
     return _content(url, name, access)
 
 
-_BY_SUFFIX: tuple[tuple[tuple[str, ...], Kind], ...] = (
-    (JSON_SUFFIXES, "json"),
-    (PARQUET_SUFFIXES, "parquet"),
-    (STORE_SUFFIXES, "zarr"),
-)
-
-
-def _folder(path: Path) -> Kind:
+def _folder(folder: str) -> Kind:
     """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
+    from pathlib import Path  # not needed for files, and not cheap to import
+
+    path = Path(folder)
     consolidated = path / ".zmetadata"
     if path.suffix in PARQUET_SUFFIXES:
         return "parquet"
@@ -75,7 +66,7 @@ def _content(url: str, name: str, access: Access) -> Kind:
         return "json"
     if head.startswith(b"PK"):
         return "zarr"
-    if head.startswith(_COMPRESSED) and ".json" in name:
+    if compression_of_bytes(head) and ".json" in name:
         return "json"
     return "archive"
 

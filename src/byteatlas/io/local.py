@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from collections.abc import Callable, Sequence
 
 from byteatlas.errors import FetchFailed
 from byteatlas.types import Buffer, ByteRange
@@ -19,10 +17,29 @@ def local_path(url: str) -> str | None:
     """
     if "://" not in url:
         return None if "::" in url else url
+    from urllib.parse import unquote, urlsplit  # plain paths, the most of all, do not need it
+
     parts = urlsplit(url)
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
     return unquote(parts.path)
+
+
+def absolute(url: str) -> str:
+    """A URL as it is, a local path made absolute. Links and ``..`` are not resolved.
+
+    >>> absolute("s3://bucket/key"), absolute("/data//./a.nc")
+    ('s3://bucket/key', '/data/a.nc')
+    """
+    path = local_path(url)
+    if path is None:
+        return url
+    full = path if path.startswith("/") else f"{os.getcwd()}/{path}"
+    if os.name == "nt" or "//" in full or "/." in full or full.endswith("/"):
+        from pathlib import Path  # importing it takes longer than a scan: usual paths do without
+
+        return str(Path(path).absolute())
+    return full
 
 
 ONE_READ = 1 << 30
@@ -38,7 +55,7 @@ class LocalSource:
         path = local_path(url)
         if path is None:
             raise FetchFailed(url, "not a local path")
-        self._url, self._path = url, Path(path)
+        self._url, self._path = url, path
         try:
             self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         except (OSError, ValueError) as error:
@@ -49,9 +66,9 @@ class LocalSource:
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
         return LocalSource, (self._url,)  # a descriptor means nothing elsewhere
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
         if getattr(self, "_fd", -1) >= 0:
-            os.close(self._fd)
+            close(self._fd)  # a parameter: at the end of the process this module's names are gone
             self._fd = -1
 
     @property

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.policy import Policy
-from byteatlas.io.remote import FsspecSource
+from byteatlas.io.policy import Policy, foreign
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.layers import Retry, Retrying
+from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.wrap import Retry, Retrying
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 
 def open_source(url: str, storage_options: Mapping[str, JSON] | None = None, retry: Retry | None = None) -> Source:
@@ -80,6 +81,25 @@ class SourcePool:
         return self(url)
 
 
+@dataclass(frozen=True, slots=True)
+class NamedBy:
+    """An opener for what the file at ``origin`` names, which has a right to less than the caller."""
+
+    opener: Opener
+    origin: str
+
+    def __call__(self, url: str) -> Source:
+        return opened(self.opener, Name(url, foreign(self.origin, url)))
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A URL, and whether something from elsewhere names it without a right to it (`byteatlas.io.policy.foreign`)."""
+
+    url: str
+    foreign: bool
+
+
 class Named(Protocol):
     """A source as a map or file names it (`byteatlas.manifest.model.SourceInfo`)."""
 
@@ -90,6 +110,13 @@ class Named(Protocol):
     def foreign(self) -> bool: ...
 
 
+@runtime_checkable
+class MadeOfOthers(Protocol):
+    """A source that is no file of its own (`byteatlas.manifest.kinds.joined`)."""
+
+    def source(self, opener: Opener) -> Source: ...
+
+
 def opened(opener: Opener, named: Named) -> Source:
     """Open what a map or file names. An opener without a policy of its own opens nothing that is foreign.
 
@@ -97,6 +124,8 @@ def opened(opener: Opener, named: Named) -> Source:
         Forbidden: the policy does not allow it.
         FetchFailed: it is not there.
     """
+    if isinstance(named, MadeOfOthers):
+        return named.source(opener)
     if not named.foreign:
         return opener(named.url)
     if isinstance(opener, SourcePool):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.local import local_path
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import JSON, Buffer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Sink(Protocol):
@@ -42,10 +42,11 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
         with _remote_file(url, storage_options) as stream:
             yield stream
         return
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.part")
+    folder, name = os.path.split(path)
+    draft = os.path.join(folder, f".{name}.{_mark()}.part")
     try:
-        stream = draft.open("xb")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        stream = os.fdopen(os.open(draft, flags, 0o666), "wb")
     except OSError as error:
         raise FetchFailed(url, error.strerror or str(error)) from error
     try:
@@ -53,15 +54,25 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        draft.replace(target)
+        os.replace(draft, path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        _forget(draft)
         if isinstance(error, ByteatlasError):
             raise
         raise FetchFailed(url, error.strerror or str(error)) from error
     except BaseException:
-        draft.unlink(missing_ok=True)
+        _forget(draft)
         raise
+
+
+def _mark() -> str:
+    """Makes the name of a draft one that nobody else has."""
+    return os.urandom(6).hex()
+
+
+def _forget(draft: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(draft)
 
 
 @contextmanager
@@ -122,6 +133,8 @@ def existing_folder(url: str, storage_options: Mapping[str, JSON] | None = None)
     """A folder whose files are changed one by one, each of them as a whole."""
     path = local_path(url)
     if path is not None:
+        from pathlib import Path
+
         return _LiveFolder(Path(path.rstrip("/")))
     from fsspec.core import url_to_fs
 
@@ -150,8 +163,11 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
         except (OSError, NotImplementedError) as error:
             raise FetchFailed(url, f"cannot be written: {error}") from error
         return
+    import shutil
+    from pathlib import Path
+
     target = Path(path.rstrip("/"))
-    mark = uuid.uuid4().hex[:12]
+    mark = _mark()
     draft = target.with_name(f".{target.name}.{mark}.part")
     old = target.with_name(f".{target.name}.{mark}.old")
     try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from byteatlas.errors import Forbidden
 from byteatlas.io.local import local_path
-from byteatlas.io.open_file import OPEN_FILE
+from byteatlas.io.sources.open_file import OPEN_FILE
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

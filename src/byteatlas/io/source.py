@@ -6,7 +6,7 @@ Sources are safe to use from many threads. Caching, coalescing, retrying and cou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from byteatlas.types import Buffer, ByteRange
 
@@ -31,6 +31,24 @@ class Source(Protocol):
     def read_all(self) -> Buffer:
         """The whole file."""
         ...
+
+
+class ReadsInto(Source, Protocol):
+    """A source that can put bytes into memory that is there, which saves a copy: local files."""
+
+    def read_into(self, offset: int, out: memoryview) -> None:
+        """Fill ``out`` with the bytes from ``offset`` on. Raises `FetchFailed`."""
+        ...
+
+
+@runtime_checkable
+class _HasReadInto(Protocol):
+    def read_into(self, offset: int, out: memoryview) -> None: ...
+
+
+def reads_into(source: Source) -> TypeGuard[ReadsInto]:
+    """Whether a source is a `ReadsInto`. Its class is asked, which is remembered: ``isinstance`` takes microseconds."""
+    return issubclass(type(source), _HasReadInto)
 
 
 Opener: TypeAlias = Callable[[str], Source]

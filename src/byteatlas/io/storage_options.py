@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 Frozen: TypeAlias = Any
 """An option's value in which mappings and lists are values that can be hashed; anything else is as it was given."""

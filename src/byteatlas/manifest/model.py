@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from byteatlas.errors import BadRequest, NotFound
 from byteatlas.manifest.printing import virtual_array_text, virtual_group_text
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.types import JSON, ByteRange, Shape
+from byteatlas.values import dataclass, field
 
 if TYPE_CHECKING:
     from byteatlas.io.access import Access
@@ -143,6 +143,14 @@ class ChunkManifest:
     @property
     def nchunks(self) -> int:
         return len(self.source)
+
+
+def unpickled(manifest: ChunkManifest) -> ChunkManifest:
+    """What manifests that read on demand become in another process: their columns.
+
+    Such a class says ``return unpickled, (self.load(),)`` in its ``__reduce__``.
+    """
+    return manifest
 
 
 def empty_manifest(grid_shape: Shape) -> ChunkManifest:

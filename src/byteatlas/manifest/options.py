@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from byteatlas.io.access import AbsentParts
-from byteatlas.io.local import local_path
+from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import foreign, join
 from byteatlas.manifest.model import SourceInfo
+from byteatlas.values import dataclass
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
 Tell: TypeAlias = Callable[[str, int, int], None]
@@ -81,7 +81,7 @@ class MapWriteOptions:
         """A source URL as it is written into the map: a relative local path would be taken from the map's folder."""
         path = local_path(url)
         if path is not None and not path.startswith("/"):
-            url = posixpath.normpath(Path(path).absolute().as_posix())
+            url = posixpath.normpath(absolute(path).replace(os.sep, "/"))
         if self.relative and self.base is not None:
             url = relative_to(self.base, url)
         if self.prefix is not None and url.startswith(self.prefix):

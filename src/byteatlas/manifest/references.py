@@ -5,33 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.forms import form_of_name
+from byteatlas.io.local import LocalSource, absolute, local_path
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.manifest.json.compressed import compressing, decompressed
-from byteatlas.manifest.json.read import read_json
-from byteatlas.manifest.json.write import write_json
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
 from byteatlas.manifest.origin import check_written
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
-
-PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
-
-
-def absolute(url: str) -> str:
-    """A map's own URL, with local paths made absolute, so that relative sources do not depend on the working folder."""
-    path = local_path(url)
-    return url if path is None else str(Path(path).absolute())
+from byteatlas.values import replace
 
 
 def read_references(
@@ -40,7 +31,7 @@ def read_references(
     access: Access = DEFAULT,
     options: MapReadOptions | None = None,
 ) -> VirtualNode:
-    """A reference map (kerchunk JSON, plain or compressed, Parquet folder, DMR++) as a tree of virtual arrays, lazily.
+    """A reference map (kerchunk JSON, plain or compressed, Parquet folder) as a tree of virtual arrays, lazily.
 
     Args:
         target: a path or URL; the text itself; or the references as a dict. A text or dict is the caller's own: it may
@@ -57,13 +48,13 @@ def read_references(
         case Mapping():
             return _read_text(MemorySource(_as_text(target), "map"), "map", options)
     url = absolute(os.fspath(target)).rstrip("/")
-    options = replace(options, origin=url, base=url if options.base is None else options.base)
-    if url.endswith(".dmrpp"):
-        from byteatlas.manifest.foreign.dmrpp import read_dmrpp
-
-        return read_dmrpp(access.open(url), url, options)
+    if options.base is None and not url.startswith(OPEN_FILE):  # which has no folder
+        options = replace(options, base=url)
+    options = replace(options, origin=url)
     path = local_path(url)
-    if path is not None and (Path(path) / "snapshots").is_dir():
+    if path is not None and os.path.isdir(os.path.join(path, "snapshots")):
+        from pathlib import Path
+
         from byteatlas.manifest.foreign.icechunk import is_repository, read_icechunk
 
         if is_repository(Path(path)):
@@ -78,9 +69,9 @@ def read_references(
 def is_parquet_map(url: str) -> bool:
     """Whether a URL is (to be) a Parquet map: a folder, or anything named like one."""
     path = local_path(url)
-    if path is not None and Path(path).exists():
-        return Path(path).is_dir()
-    return url.endswith(PARQUET_SUFFIXES)
+    if path is not None and os.path.exists(path):
+        return os.path.isdir(path)
+    return form_of_name(url) == "parquet"
 
 
 def _as_text(references: Mapping[str, Any]) -> bytes:
@@ -100,6 +91,8 @@ def _as_text(references: Mapping[str, Any]) -> bytes:
 
 
 def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNode:
+    from byteatlas.manifest.json.read import read_json  # writers do without
+
     plain = decompressed(source, where)
     if not isinstance(plain, (LocalSource, MemorySource)):
         plain = MemorySource(plain.read_all(), where)
@@ -108,7 +101,7 @@ def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNo
 
 def format_of(url: str) -> Format:
     """The form that a target's suffix stands for."""
-    return "parquet" if url.rstrip("/").endswith(PARQUET_SUFFIXES) else "json"
+    return "parquet" if form_of_name(url) == "parquet" else "json"
 
 
 def write_references(
@@ -136,6 +129,8 @@ def write_references(
     check_written(node, access.policy)
     tell = None if progress is None else lambda name, n, of: progress(Progress("write", name, n, of))
     if isinstance(target, MutableMapping):
+        from byteatlas.manifest.json.write import write_json
+
         text = BytesIO()
         write_json(node, text, options or MapWriteOptions(), version=0 if format == "json-v0" else 1, tell=tell)
         check_written(node, access.policy)
@@ -152,6 +147,8 @@ def write_references(
                 write_parquet(node, folder, options, tell)
                 check_written(node, access.policy)  # again: sources of lazy manifests are known when they were read
         case "json" | "json-v0" as form:
+            from byteatlas.manifest.json.write import write_json
+
             with new_file(url, access.storage_options) as sink, compressing(sink, url) as stream:
                 write_json(node, stream, options, version=1 if form == "json" else 0, tell=tell)
                 check_written(node, access.policy)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from byteatlas.errors import InvalidMetadata, Unsupported
-from byteatlas.manifest.kinds.sparse import WithEncoding
+from byteatlas.manifest.kinds.encoded import EncodedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 DOCUMENTS = (".zarray", ".zattrs", ".zgroup", "zarr.json")
 """The last parts of the keys that hold metadata."""
@@ -40,6 +40,9 @@ class LazyArrays(Mapping[str, VirtualArray]):
         self._paths, self._make = paths, make
         self._built: dict[str, VirtualArray] = {}
 
+    def __reduce__(self) -> tuple[type[dict[str, VirtualArray]], tuple[dict[str, VirtualArray]]]:
+        return dict, (dict(self),)
+
     def __getitem__(self, name: str) -> VirtualArray:
         if name not in self._built:
             self._built[name] = self._make(self._paths[name])
@@ -61,7 +64,7 @@ class _Branch:
     groups: dict[str, str] = field(default_factory=dict)
 
 
-class Hierarchy:
+class DocumentTree:
     """What nodes the documents describe.
 
     Args:
@@ -146,7 +149,7 @@ class Hierarchy:
         def make(path: str) -> VirtualArray:
             meta, column = self.array_meta(path)
             manifest = attach(path, meta)
-            return VirtualArray(meta, manifest if column is None else WithEncoding(manifest, column))
+            return VirtualArray(meta, manifest if column is None else EncodedManifest(manifest, column))
 
         if self._is_array(""):
             return make("")
@@ -175,7 +178,7 @@ def key_prefix(path: str, keys: ChunkKeys, ndim: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenArray:
     """An array as it will be written: where, what its metadata documents say, and its chunks."""
 
     path: str
@@ -183,7 +186,7 @@ class Written:
     manifest: Manifest
 
 
-def node_documents(node: VirtualNode, *, separator: str | None = None) -> tuple[dict[str, JSON], list[Written]]:
+def node_documents(node: VirtualNode, *, separator: str | None = None) -> tuple[dict[str, JSON], list[WrittenArray]]:
     """The metadata documents of a tree by key, in the tree's order, and its arrays.
 
     Version 2 where it can express the array, else version 3.
@@ -192,7 +195,7 @@ def node_documents(node: VirtualNode, *, separator: str | None = None) -> tuple[
         separator: put this into the keys of version 2 arrays, whatever they had (Parquet maps know only ``.``).
     """
     documents: dict[str, JSON] = {}
-    arrays: list[Written] = []
+    arrays: list[WrittenArray] = []
     if isinstance(node, VirtualArray):
         _dump_array("", node, documents, arrays, separator)
         return documents, arrays
@@ -217,7 +220,7 @@ def _dump_group(path: str, meta: GroupMeta, documents: dict[str, JSON]) -> None:
 
 
 def _dump_array(
-    path: str, array: VirtualArray, documents: dict[str, JSON], arrays: list[Written], separator: str | None
+    path: str, array: VirtualArray, documents: dict[str, JSON], arrays: list[WrittenArray], separator: str | None
 ) -> None:
     base = f"{path}/" if path else ""
     meta = array.meta
@@ -231,7 +234,7 @@ def _dump_array(
             documents[base + ".zarray"] = zarray
             if zattrs:
                 documents[base + ".zattrs"] = zattrs
-            arrays.append(Written(path, written, array.manifest))
+            arrays.append(WrittenArray(path, written, array.manifest))
             return
     column = None
     if len(meta.encodings) > 1:
@@ -242,7 +245,7 @@ def _dump_array(
         documents[base + "zarr.json"] = v3.dump_array(meta, column)
     except Unsupported as error:
         raise Unsupported(error.reason, error.detail, path or "/") from error
-    arrays.append(Written(path, meta, array.manifest))
+    arrays.append(WrittenArray(path, meta, array.manifest))
 
 
 def _with_keys(meta: ArrayMeta, separator: str | None) -> ArrayMeta:

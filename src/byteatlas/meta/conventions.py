@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from byteatlas.meta.affine import Affine
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 MULTISCALES = "d35379db-88df-4056-af3a-620245f8e347"
 SPATIAL = "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"

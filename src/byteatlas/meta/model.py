@@ -12,13 +12,13 @@ a chunk covers (its logical extent); its encoding says how its bytes become an a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, field, replace
 
 NO_CONFIG: Mapping[str, JSON] = {}
 MOST_ENCODINGS = (1 << 16) - 1

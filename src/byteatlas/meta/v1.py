@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from byteatlas.errors import Unsupported
 from byteatlas.meta import v2
@@ -11,6 +10,7 @@ from byteatlas.meta.model import ArrayMeta
 from byteatlas.meta.parts import object_of
 from byteatlas.meta.place import InNode, invalid
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 
 def parse_array(meta: JSON, attrs: JSON, where: str = "") -> ArrayMeta:

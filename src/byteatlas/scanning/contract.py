@@ -1,44 +1,118 @@
-"""What a scanner plugin is: a sans-IO parser from byte ranges to a `VirtualGroup`.
+"""What a scanner is: a parser that asks for bytes and never opens a file, and what its asks and answers are.
 
-A parser is a generator. It yields a batch of *asks* and is sent the answers, in order; all asks of one batch are
-fetched together. `gather` runs many parsers in lock step and merges their batches, so that the number of round trips
-follows the depth of the file's structure and not the number of its objects.
+A parser is a generator. It yields a batch of *asks* and is sent the answers in the same order; all asks of one batch
+are fetched together. Each ask has an answer of its own: a value, or a `Fault` when the fault lies in the file (bytes
+beyond its end, a linked file that is not there or may not be opened). A failure of the network is no answer: it ends
+the scan, and no parser sees it. `byteatlas.scanning.parsers` has the functions that parsers are written with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from collections.abc import Generator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from byteatlas.errors import ByteatlasError
+from byteatlas.errors import FileFault
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
+from byteatlas.meta.model import CodecSpec
 from byteatlas.types import JSON, Buffer, ByteRange
+from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 
+MOST_WHOLE = 64 << 20
+"""Bytes that a side file may have that is asked for as a whole, unless the ask says otherwise."""
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A byte range of another file (external links, virtual datasets, raw storage)."""
+
+class Elsewhere(NamedTuple):
+    """A byte range of another file (external links, virtual datasets, raw storage). The answer is its bytes.
+
+    ``url`` is as the file writes it: relative to the folder of the scanned file, or absolute.
+    """
 
     url: str
     range: ByteRange
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
-    """Ask whether another file exists, and how large it is. The answer is a `SourceInfo`, or None."""
+class Stat(NamedTuple):
+    """Whether another file is there, and how large it is. The answer is a `SourceInfo`, or None when it is not."""
 
     url: str
 
 
-Ask: TypeAlias = ByteRange | Elsewhere | Stat
-Answer: TypeAlias = Any
-"""Bytes for a range (exactly as many as asked; a range beyond the end raises `CorruptFile` into the parser), or a
-`SourceInfo` | None for `Stat`. A file that the policy forbids raises `Forbidden` into the parser."""
+class Whole(NamedTuple):
+    """All bytes of another file, a side file above all. The answer is its bytes.
+
+    Attributes:
+        optional: a file that is not there, or that the storage does not give out (a web server's 403), is answered by
+            None. Else it is a fault: `Absent`, `Forbidden`.
+        most: a larger file is a fault (`Unsupported`).
+    """
+
+    url: str
+    optional: bool = False
+    most: int = MOST_WHOLE
+
+
+class Decode(NamedTuple):
+    """What encoded bytes decode to, for the few structures that a scan must look into. The answer is bytes.
+
+    Attributes:
+        codecs: bytes -> bytes codecs in encoding order, as in Zarr metadata; decoding runs them backwards.
+        size: bytes of the result; it is a fault (`CorruptChunk`) when there are more or fewer.
+    """
+
+    codecs: tuple[CodecSpec, ...]
+    data: Buffer
+    size: int
+
+
+class Ahead(NamedTuple):
+    """A hint: these bytes (of the file itself, without ``url``) will be asked for soon. The answer is None.
+
+    A chain of messages (each says where the next one begins) costs one round trip for each message; with a hint the
+    driver fetches a large part of the chain at once. What lies beyond the end of the file is left out.
+    """
+
+    offset: int
+    length: int
+    url: str | None = None
+
+
+Ask: TypeAlias = ByteRange | Elsewhere | Stat | Whole | Decode | Ahead
+"""`ByteRange`: bytes of the file itself. The answer is exactly as many bytes."""
+
+
+class Fault:
+    """The answer to an ask that cannot be answered because of what is in the file, or in a file that it names."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: FileFault) -> None:
+        self.error = error
+
+    def __repr__(self) -> str:
+        return f"Fault({self.error!r})"
+
+
+Answer: TypeAlias = Buffer | SourceInfo | Fault | None
+"""See each kind of ask for what it is answered by; any of them may be a `Fault`."""
 
 Parse: TypeAlias = Generator[Sequence[Ask], Sequence[Answer], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option that a scanner takes: ``ScanOptions(extra={scanner: {name: value}})``.
+
+    Attributes:
+        kind: bool, int, float or str; the type of its values.
+        about: a sentence for lists of options.
+    """
+
+    name: str
+    kind: type
+    default: JSON
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +123,12 @@ class ScanOptions:
         target_chunk: bytes; uncompressed contiguous data larger than twice this is presented as chunks of about this
             size. None = one chunk per contiguous block.
         inline_below: bytes; chunks of an array whose data total less than this are copied into the map. 0 = never.
-        group: scan only this group.
+        group: present only what is in this group.
         max_inline: bytes; a dataset whose values must be decoded while scanning (variable-length data, references) is
             refused when it is larger.
         max_side, inline_most: bytes; with a side file, the limit is ``max_side``, and arrays with more inline bytes
             than ``inline_most`` go there.
-        extra: options for scanners of third parties.
+        extra: options of single scanners, by the scanner's name: ``{"tiff": {"sidecar_masks": True}}``.
     """
 
     target_chunk: int | None = 4 << 20
@@ -66,105 +140,54 @@ class ScanOptions:
     extra: Mapping[str, JSON] = field(default_factory=dict)
 
 
+class FirstBytes(NamedTuple):
+    """What a format is recognised by.
+
+    Attributes:
+        data: the file's first bytes, up to 4 KiB.
+        size: of the whole file, in bytes.
+    """
+
+    data: bytes
+    url: str = ""
+    size: int = 0
+
+
 class Scanner(Protocol):
-    """A scanner plugin, found through the entry-point group ``byteatlas.scanners``."""
+    """A scanner plugin, found through the entry-point group ``byteatlas.scanners``. Derive a class from this one.
 
-    @property
-    def name(self) -> str: ...
+    Attributes:
+        name: what users call it (``format="..."``); also the name of its entry point.
+        suffixes: endings of names that this format usually has, with the dot; used in messages only.
+        priority: of several scanners that recognise a file, the one with the highest gets it. The scanners that come
+            with byteatlas have 0.
+        options: what ``ScanOptions.extra[name]`` may hold.
+        verify: ``module:function`` of a context manager that takes a `Source` and gives a `NativeFile`
+            (`byteatlas.verifying.native.contract`): the file read by its format's own library. None: there is none.
+    """
 
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        """File name endings that this format usually has, with the dot; used in messages only."""
+    name: str
+    suffixes: tuple[str, ...] = ()
+    priority: int = 0
+    options: tuple[Option, ...] = ()
+    verify: str | None = None
+
+    def sniff(self, first: FirstBytes) -> bool:
+        """Whether this looks like a file of the format."""
         ...
 
-    def sniff(self, head: bytes) -> bool:
-        """Whether the first bytes (up to 4 KiB) look like this format."""
-        ...
+    def search(self, source: SourceInfo) -> Parse[bool]:
+        """Whether the file is of this format after all: asked when no scanner knows the first bytes.
+
+        For formats whose files may begin with something else, of any length (HDF5's user blocks).
+        """
+        return False
+        yield ()  # a generator that asks for nothing
 
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """The parser for one file. ``source.size`` is set.
 
-        What cannot be represented is refused per dataset in the report. Raises `CorruptFile` only when nothing of
-        the file can be understood.
+        What cannot be represented is refused per dataset in the report. Raises a `FileFault` only when nothing of the
+        file can be understood. Inlining, ``options.group``, names and checks of the result are the driver's duties.
         """
         ...
-
-
-@runtime_checkable
-class Searching(Protocol):
-    """What a scanner also has whose files may begin with something else, of any length (HDF5's user blocks)."""
-
-    def search(self, source: SourceInfo) -> Parse[bool]:
-        """Whether the file is of this format after all. Asked when no scanner knows the first bytes."""
-        ...
-
-
-def one(ask: Ask) -> Parse[Buffer]:
-    """Ask for a single thing."""
-    answers = yield (ask,)
-    answer: Buffer = answers[0]
-    return answer
-
-
-def gather(parsers: Iterable[Parse[T]]) -> Parse[list[T | ByteatlasError]]:
-    """Run parsers side by side, one merged batch per step; results in order.
-
-    A parser that raises a `ByteatlasError` yields that error as its result: one bad object does not take its
-    neighbours down. Other exceptions pass through.
-    """
-    live = list(parsers)
-    results: list[Any] = [None] * len(live)
-    pending: list[tuple[int, Parse[T], Sequence[Ask]]] = []
-    for i, parser in enumerate(live):
-        _advance(i, parser, None, results, pending)
-    while pending:
-        batch = [ask for _, _, asks in pending for ask in asks]
-        current, pending = pending, []
-        try:
-            answers = yield batch
-        except ByteatlasError:
-            # The batch failed as a whole: let each parser ask alone, so that the fault lands on the one that caused it.
-            for i, parser, asks in current:
-                yield from _alone(i, parser, asks, results, pending)
-            continue
-        at = 0
-        for i, parser, asks in current:
-            _advance(i, parser, answers[at : at + len(asks)], results, pending)
-            at += len(asks)
-    return results
-
-
-def _advance(
-    i: int,
-    parser: Parse[T],
-    answers: Sequence[Answer] | None,
-    results: list[Any],
-    pending: list[tuple[int, Parse[T], Sequence[Ask]]],
-) -> None:
-    try:
-        asks = next(parser) if answers is None else parser.send(answers)
-        pending.append((i, parser, asks))
-    except StopIteration as stop:
-        results[i] = stop.value
-    except ByteatlasError as error:
-        results[i] = error
-
-
-def _alone(
-    i: int,
-    parser: Parse[T],
-    asks: Sequence[Ask],
-    results: list[Any],
-    pending: list[tuple[int, Parse[T], Sequence[Ask]]],
-) -> Parse[None]:
-    try:
-        answers = yield asks
-    except ByteatlasError as error:
-        try:
-            pending.append((i, parser, parser.throw(error)))
-        except StopIteration as stop:
-            results[i] = stop.value
-        except ByteatlasError as raised:
-            results[i] = raised
-        return
-    _advance(i, parser, answers, results, pending)

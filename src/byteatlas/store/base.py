@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from byteatlas.errors import BadRequest, NotFound
+from byteatlas.errors import BadRequest, FetchFailed, Forbidden, NotFound
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer
 
@@ -55,6 +55,44 @@ class WritableStore(Store, Protocol):
     def delete(self, key: str) -> None:
         """Remove a key; not an error when it is not there."""
         ...
+
+
+@runtime_checkable
+class GetsMany(Protocol):
+    """A store in which many values at once cost less than one by one."""
+
+    at_once: int
+    """How many values of a remote store are best asked for together."""
+
+    def get_many(self, keys: Sequence[str], most: int | None = None, usual: int = ...) -> list[Buffer | None]:
+        """The values, in order; None for keys that do not exist. ``usual``: bytes that few values exceed."""
+        ...
+
+
+@runtime_checkable
+class GetsInto(Protocol):
+    """A store that can put a value into memory that is there, which saves a copy."""
+
+    def get_into(self, key: str, memory: Callable[[int], memoryview], most: int | None = None) -> Buffer | None:
+        """The value in memory that is given for its size; None when the key does not exist."""
+        ...
+
+
+def check_size(name: str, size: int, most: int | None) -> None:
+    """Raises `FetchFailed` for a value of more than ``most`` bytes."""
+    if most is not None and size > most:
+        raise FetchFailed(name, f"{size} bytes are more than a value here can have ({most})")
+
+
+def check_writable(url: str, writable: bool) -> None:
+    """Raises `Forbidden` for a store that was opened for reading."""
+    if not writable:
+        raise Forbidden(url, "the store was opened for reading")
+
+
+def is_zip(url: str) -> bool:
+    """Whether a URL names a ZIP file, by its suffix."""
+    return url.partition("?")[0].rstrip("/").endswith(".zip")
 
 
 def check_key(key: str) -> str:

@@ -13,7 +13,7 @@ from stat import S_ISDIR
 from byteatlas.errors import FetchFailed, Forbidden
 from byteatlas.io.local import LocalSource
 from byteatlas.io.source import Source
-from byteatlas.store.base import TEMPORARY, check_key
+from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import Buffer
 
 _OPEN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -62,15 +62,14 @@ class DirectoryStore:
         finally:
             os.close(fd)
 
-    def get_many(self, keys: Sequence[str], most: int | None = None, guess: int = 4096) -> list[Buffer | None]:
-        """Many values, in order. Keys of one folder that follow each other cost three system calls each.
+    at_once = 1
 
-        ``guess``: bytes that most values do not exceed.
-        """
+    def get_many(self, keys: Sequence[str], most: int | None = None, usual: int = 4096) -> list[Buffer | None]:
+        """Many values, in order. Keys of one folder that follow each other cost three system calls each."""
         found: list[Buffer | None] = []
         folder, fd = None, -1
         # Names of modules and attributes are looked up once: a tiny chunk costs little more than its system calls.
-        start, read, close, flags, enough = os.open, os.read, os.close, _OPEN | _NOFOLLOW, guess + 1
+        start, read, close, flags, enough = os.open, os.read, os.close, _OPEN | _NOFOLLOW, usual + 1
         try:
             for key in keys:
                 here, _, name = key.rpartition("/")
@@ -127,8 +126,7 @@ class DirectoryStore:
             raise FetchFailed(path, str(error.strerror or error)) from error
 
     def set(self, key: str, value: Buffer) -> None:
-        if not self._writable:
-            raise Forbidden(self._url, "the store was opened for reading")
+        check_writable(self._url, self._writable)
         path = Path(self._path(key))
         part = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}")
         try:
@@ -144,13 +142,12 @@ class DirectoryStore:
             raise FetchFailed(str(path), f"cannot be written: {error.strerror or error}") from error
 
     def delete(self, key: str) -> None:
-        if not self._writable:
-            raise Forbidden(self._url, "the store was opened for reading")
+        check_writable(self._url, self._writable)
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             os.unlink(self._path(key))  # noqa: PTH108
 
     def _path(self, key: str) -> str:
-        """The file of a key, once its folder is known to lie in the store. Files that are links are met in `_open`."""
+        """The file of a key, once its folder is known to lie in the store; `_open` looks at files that are links."""
         folder = check_key(key).rpartition("/")[0]
         if not self._links and folder not in self._inside:
             real = os.path.realpath(f"{self._root}/{folder}")
@@ -190,8 +187,7 @@ def _read_all(fd: int, path: str, memory: Callable[[int], memoryview], most: int
     if S_ISDIR(stat.st_mode):
         raise IsADirectoryError
     size = stat.st_size
-    if most is not None and size > most:
-        raise FetchFailed(path, f"{size} bytes are more than a value here can have ({most})")
+    check_size(path, size, most)
     data = memory(size)
     done = 0
     while done < size:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 
-from byteatlas.errors import FetchFailed, Forbidden
-from byteatlas.io.memory import MemorySource
+from byteatlas.errors import Forbidden
 from byteatlas.io.source import Source
-from byteatlas.store.base import check_key
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.store.base import check_key, check_size, check_writable
 from byteatlas.types import Buffer
 
 
@@ -36,8 +36,7 @@ class MappingStore:
         except KeyError:
             return None
         view = memoryview(value).cast("B")
-        if most is not None and len(view) > most:
-            raise FetchFailed(f"{self._url}/{key}", f"{len(view)} bytes are more than a value here can have ({most})")
+        check_size(f"{self._url}/{key}", len(view), most)
         return view
 
     def source(self, key: str) -> Source | None:
@@ -49,14 +48,16 @@ class MappingStore:
         return sorted({k[len(start) :].partition("/")[0] for k in self._data if k.startswith(start)})
 
     def set(self, key: str, value: Buffer) -> None:
-        if not self._writable or not isinstance(self._data, MutableMapping):
-            raise Forbidden(self._url, "the store was opened for reading")
-        self._data[check_key(key)] = bytes(value)
+        self._changeable()[check_key(key)] = bytes(value)
 
     def delete(self, key: str) -> None:
-        if not self._writable or not isinstance(self._data, MutableMapping):
-            raise Forbidden(self._url, "the store was opened for reading")
-        self._data.pop(key, None)
+        self._changeable().pop(key, None)
+
+    def _changeable(self) -> MutableMapping[str, Buffer]:
+        check_writable(self._url, self._writable)
+        if not isinstance(self._data, MutableMapping):
+            raise Forbidden(self._url, f"a {type(self._data).__name__} cannot change")
+        return self._data
 
 
 class MemoryStore(MappingStore):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import InvalidMetadata, NotFound, Unsupported
@@ -17,8 +16,9 @@ from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.documents import MOST_BYTES, load_object
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
-Kind: TypeAlias = Literal["array", "group"]
+NodeKind: TypeAlias = Literal["array", "group"]
 IMPLICIT_DEPTH = 4
 """How far below a folder without metadata a node is looked for before it counts as no group."""
 AT_ONCE = 16
@@ -60,7 +60,7 @@ class Nodes:
             )
         return found
 
-    def kind(self, path: str) -> Kind | None:
+    def kind(self, path: str) -> NodeKind | None:
         """What is at a path, without reading more of it than needed; None for nothing."""
         document = self._document(path, "zarr.json")
         if document is not None:
@@ -73,7 +73,16 @@ class Nodes:
             return "array"
         return None
 
-    def children(self, path: str) -> dict[str, Kind]:
+    def has(self, path: str) -> bool:
+        """Whether there is a node at a path. One whose documents are broken is there. Raises `FetchFailed`."""
+        try:
+            return self._kind_or_implicit(check_path(path)) is not None
+        except NotFound:
+            return False
+        except InvalidMetadata:
+            return True
+
+    def children(self, path: str) -> dict[str, NodeKind]:
         """The nodes directly below a group. Raises `Unsupported` when the store cannot tell."""
         known = self._flat_children(path)
         if known:
@@ -85,13 +94,13 @@ class Nodes:
         found = self._kinds(paths)
         return {p.rpartition("/")[2]: kind for p, kind in zip(paths, found, strict=True) if kind is not None}
 
-    def _kinds(self, paths: list[str]) -> list[Kind | None]:
+    def _kinds(self, paths: list[str]) -> list[NodeKind | None]:
         if self._store.local or len(paths) < 2:
             return [self._kind_or_implicit(p) for p in paths]
         with ThreadPoolExecutor(min(AT_ONCE, len(paths))) as threads:
             return list(threads.map(self._kind_or_implicit, paths))
 
-    def _kind_or_implicit(self, path: str) -> Kind | None:
+    def _kind_or_implicit(self, path: str) -> NodeKind | None:
         return self.kind(path) or ("group" if self._implicit(path, 0) else None)
 
     def _read(self, path: str) -> StoredArray | GroupMeta | None:
@@ -159,7 +168,7 @@ class Nodes:
         found = load_object(data, f"{self._store.url}/.zmetadata").get("metadata")
         return found if isinstance(found, dict) else {}
 
-    def _flat_children(self, path: str) -> dict[str, Kind]:
+    def _flat_children(self, path: str) -> dict[str, NodeKind]:
         start = f"{path}/" if path else ""
         names: dict[str, None] = {}
         for key in self._flat:

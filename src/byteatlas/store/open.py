@@ -9,8 +9,8 @@ from pathlib import Path
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.open_file import OPEN_FILE
-from byteatlas.store.base import Store
+from byteatlas.io.sources.open_file import OPEN_FILE
+from byteatlas.store.base import Store, is_zip
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MappingStore
 from byteatlas.store.remote import RemoteStore
@@ -38,6 +38,6 @@ def _from_url(url: str, access: Access) -> Store:
         if not place.exists():
             raise NotFound(f"{url} does not exist")
         return ZipStore(LocalSource(path))
-    if url.partition("?")[0].rstrip("/").endswith(".zip") or url.startswith(OPEN_FILE):
+    if is_zip(url) or url.startswith(OPEN_FILE):
         return ZipStore(access.open(url))
     return RemoteStore(url, access.options_for(url))

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from byteatlas.errors import FetchFailed
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.wrap import Coalescing
+from byteatlas.io.sources.layers import Coalescing
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.parts import SourceWindow
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
-from byteatlas.manifest.tree import Written, node_documents
+from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key
-from byteatlas.store.zip import Part
+from byteatlas.store.base import check_size
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass
 
 LISTED = 1 << 16
 """Chunk keys made at once when all keys are listed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class KeyRange:
     """Bytes ``[start, stop)`` of a key's value; ``stop`` None: to its end. A negative start counts from the end."""
 
     key: str
@@ -37,7 +37,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ChunkPlace:
     """Where a chunk lies; ``length`` None: the whole file."""
 
     source: SourceInfo
@@ -54,7 +54,7 @@ class ReferenceStore:
         documents, arrays = node_documents(node)
         self._opener, self._url = opener, url
         self._documents = {key: json.dumps(value).encode() for key, value in documents.items()}
-        self._arrays: Mapping[str, Written] = {a.path: a for a in arrays}
+        self._arrays: Mapping[str, WrittenArray] = {a.path: a for a in arrays}
         self._tree: dict[str, dict[str, None]] = {}
         for key in documents:
             while key:
@@ -71,12 +71,12 @@ class ReferenceStore:
         return False
 
     def get(self, key: str, most: int | None = None) -> Buffer | None:
-        data = self.get_many([Ask(key)])[0]
-        if data is not None and most is not None and len(data) > most:
-            raise FetchFailed(f"{self._url}{key}", f"{len(data)} bytes are more than a value here can have ({most})")
+        data = self.get_many([KeyRange(key)])[0]
+        if data is not None:
+            check_size(f"{self._url}{key}", len(data), most)
         return data
 
-    def get_many(self, asks: Sequence[Ask]) -> list[Buffer | None]:
+    def get_many(self, asks: Sequence[KeyRange]) -> list[Buffer | None]:
         """Many values, or parts of them, in order; requests to one file are merged."""
         out: list[Buffer | None] = [None] * len(asks)
         by_source: dict[SourceInfo, list[tuple[int, ByteRange]]] = {}
@@ -85,7 +85,7 @@ class ReferenceStore:
             match found:
                 case None:
                     continue
-                case _Place(info, offset, length):
+                case _ChunkPlace(info, offset, length):
                     size = opened(self._opener, info).size() if length is None else length
                     start, stop = _bounds(ask, size)
                     by_source.setdefault(info, []).append((i, ByteRange(offset + start, stop - start)))
@@ -102,9 +102,9 @@ class ReferenceStore:
         match self._find(key):
             case None:
                 return None
-            case _Place(info, offset, length):
+            case _ChunkPlace(info, offset, length):
                 inner = opened(self._opener, info)
-                return inner if length is None else Part(inner, offset, length, f"{info.url} [{key}]")
+                return inner if length is None else SourceWindow(inner, offset, length, f"{info.url} [{key}]")
             case data:
                 return MemorySource(data, f"{self._url}{key}")
 
@@ -132,7 +132,7 @@ class ReferenceStore:
             elif prefix.startswith(base):
                 yield from (base + k for k in self._chunk_keys(array) if (base + k).startswith(prefix))
 
-    def _chunk_keys(self, array: Written) -> Iterator[str]:
+    def _chunk_keys(self, array: WrittenArray) -> Iterator[str]:
         counts = array.manifest.grid_shape
         total = int(np.prod(counts, dtype=object)) if counts else 1
         for begin in range(0, total, LISTED):
@@ -140,7 +140,7 @@ class ReferenceStore:
             there = array.manifest.rows(chunks).source != MISSING
             yield from chunk_keys(array.meta.keys, counts, chunks[there])
 
-    def _array_of(self, path: str) -> tuple[Written | None, str]:
+    def _array_of(self, path: str) -> tuple[WrittenArray | None, str]:
         """The array that a key or prefix belongs to, and what is left of it."""
         head, rest = path, ""
         while True:
@@ -151,7 +151,7 @@ class ReferenceStore:
             head, _, name = head.rpartition("/")
             rest = f"{name}/{rest}" if rest else name
 
-    def _find(self, key: str) -> _Place | Buffer | None:
+    def _find(self, key: str) -> _ChunkPlace | Buffer | None:
         document = self._documents.get(key)
         if document is not None:
             return document
@@ -170,10 +170,10 @@ class ReferenceStore:
         if where == INLINE:
             return array.manifest.inline(chunk)
         whole = bool(row.length[0] == WHOLE)
-        return _Place(array.manifest.sources[where], int(row.offset[0]), None if whole else int(row.length[0]))
+        return _ChunkPlace(array.manifest.sources[where], int(row.offset[0]), None if whole else int(row.length[0]))
 
 
-def _bounds(ask: Ask, size: int) -> tuple[int, int]:
+def _bounds(ask: KeyRange, size: int) -> tuple[int, int]:
     """The part of a value that is asked for, cut to the value."""
     start = max(size + ask.start, 0) if ask.start < 0 else min(ask.start, size)
     stop = size if ask.stop is None else min(ask.stop, size)

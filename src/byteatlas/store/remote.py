@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra, Unsupported
-from byteatlas.io.remote import EXTRAS, FsspecSource, backend_errors, failure
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Retrying
-from byteatlas.store.base import TEMPORARY, check_key
+from byteatlas.io.sources.layers import Retrying
+from byteatlas.io.sources.remote import EXTRAS, FsspecSource, backend_errors, failure
+from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import JSON, Buffer
 
 _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
@@ -53,8 +53,7 @@ class RemoteStore:
             if isinstance(error.__cause__, _ABSENT):
                 return None
             raise
-        if most is not None and len(data) > most:
-            raise FetchFailed(f"{self._url}/{key}", f"{len(data)} bytes are more than a value here can have ({most})")
+        check_size(f"{self._url}/{key}", len(data), most)
         return data
 
     def source(self, key: str) -> Source | None:
@@ -115,7 +114,7 @@ class RemoteStore:
 
     def set(self, key: str, value: Buffer) -> None:
         """Put an object; where the storage has files, under a temporary name that is then changed."""
-        self._check_writable()
+        check_writable(self._url, self._writable)
         path = self._path(key)
         try:
             if self._renames:
@@ -150,7 +149,7 @@ class RemoteStore:
             self._fs.pipe_file(path, bytes(value))
 
     def delete(self, key: str) -> None:
-        self._check_writable()
+        check_writable(self._url, self._writable)
         try:
             self._fs.rm_file(self._path(key))
         except _ABSENT:
@@ -159,10 +158,6 @@ class RemoteStore:
             raise Forbidden(f"{self._url}/{key}", "this storage cannot remove keys") from error
         except backend_errors() as error:
             raise failure(f"{self._url}/{key}", error) from error
-
-    def _check_writable(self) -> None:
-        if not self._writable:
-            raise Forbidden(self._url, "the store was opened for reading")
 
     def _path(self, key: str) -> str:
         return f"{self._root}/{check_key(key)}" if self._root else check_key(key)

@@ -19,7 +19,7 @@ from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
 from byteatlas.io.local import local_path
 from byteatlas.io.output import new_file
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.store.base import Store, WritableStore
+from byteatlas.store.base import Store, WritableStore, is_zip
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MappingStore
 from byteatlas.store.remote import RemoteStore
@@ -61,7 +61,7 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
     """
     if isinstance(target, (str, os.PathLike)):
         url = os.fspath(target)
-        if url.partition("?")[0].rstrip("/").endswith(".zip"):
+        if is_zip(url):
             with staged_zip(url, storage_options) as store:
                 yield store
             return

@@ -5,19 +5,19 @@ Only the central directory is trusted for names and sizes; a member that inflate
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Unsupported
+from byteatlas.errors import BadRequest, CorruptFile, Unsupported
 from byteatlas.io.local import LocalSource
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Coalescing
-from byteatlas.store.base import check_key
+from byteatlas.io.sources.file_object import open_file
+from byteatlas.io.sources.layers import Coalescing
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.parts import SourceWindow
+from byteatlas.store.base import check_key, check_size
 from byteatlas.types import Buffer, ByteRange
 
 # APPNOTE.TXT 4.3.7 "Local file header": signature, 22 bytes that the central directory has too, two lengths.
@@ -28,62 +28,6 @@ MOST_MEMBER = 4 << 30
 """A member is never inflated to more than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Part of a source, as a source."""
-
-    inner: Source
-    start: int
-    length: int
-    name: str
-
-    @property
-    def url(self) -> str:
-        return self.name
-
-    def size(self) -> int:
-        return self.length
-
-    def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
-        for where in ranges:
-            if where.offset < 0 or where.length < 0 or where.end > self.length:
-                raise FetchFailed(self.name, f"only {self.length} bytes are there", where)
-        return self.inner.read([ByteRange(self.start + r.offset, r.length) for r in ranges])
-
-    def read_all(self) -> Buffer:
-        return self.inner.read([ByteRange(self.start, self.length)])[0]
-
-
-class _File(io.RawIOBase):
-    """A source as a file, for reading the central directory."""
-
-    def __init__(self, source: Source) -> None:
-        self._source, self._at, self._size = source, 0, source.size()
-
-    def seekable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        at = offset + {0: 0, 1: self._at, 2: self._size}[whence]
-        if at < 0:
-            raise OSError("a position before the beginning")
-        self._at = at
-        return at
-
-    def read(self, size: int | None = -1) -> bytes:
-        left = max(self._size - self._at, 0)
-        n = left if size is None or size < 0 else min(size, left)
-        data = bytes(self._source.read([ByteRange(self._at, n)])[0]) if n else b""
-        self._at += n
-        return data
-
-
 class ZipStore:
     """The members of a ZIP file, read-only."""
 
@@ -92,7 +36,7 @@ class ZipStore:
     def __init__(self, source: Source) -> None:
         self._source, self._url = source, source.url
         try:
-            with zipfile.ZipFile(_File(source)) as archive:
+            with open_file(source) as file, zipfile.ZipFile(file) as archive:
                 members = archive.infolist()
         except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, EOFError) as error:
             raise CorruptFile(0, f"no readable ZIP directory: {error}", source.url) from error
@@ -127,14 +71,15 @@ class ZipStore:
     def get(self, key: str, most: int | None = None) -> Buffer | None:
         return self.get_many([key], most)[0]
 
-    def get_many(self, keys: Sequence[str], most: int | None = None) -> list[Buffer | None]:
+    at_once = 64
+
+    def get_many(self, keys: Sequence[str], most: int | None = None, usual: int = 0) -> list[Buffer | None]:
         """Many members, in order; those that lie together cost one request."""
         found: list[Buffer | None] = [None] * len(keys)
         wanted = [(i, info) for i, key in enumerate(keys) if (info := self._members.get(key)) is not None]
+        limit = MOST_MEMBER if most is None else min(MOST_MEMBER, most)
         for i, info in wanted:
-            if info.file_size > min(MOST_MEMBER, MOST_MEMBER if most is None else most):
-                why = f"{info.file_size} bytes are more than a value here can have"
-                raise FetchFailed(f"{self._url}/{keys[i]}", why)
+            check_size(f"{self._url}/{keys[i]}", info.file_size, limit)
         source = Coalescing(self._source)
         ranges = [self._range(info, f"{self._url}/{keys[i]}") for i, info in wanted]
         for (i, info), data in zip(wanted, source.read(ranges) if ranges else [], strict=True):
@@ -180,7 +125,7 @@ class ZipStore:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             return MemorySource(self.get(key) or b"", name)
         head = self._read(info.header_offset, LOCAL_HEADER.size, name)
-        return Part(self._source, info.header_offset + self._header(head, name), info.compress_size, name)
+        return SourceWindow(self._source, info.header_offset + self._header(head, name), info.compress_size, name)
 
     def names(self, prefix: str) -> Sequence[str]:
         return sorted(self._dirs.get(prefix, ()))

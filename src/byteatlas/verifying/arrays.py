@@ -87,7 +87,7 @@ def _by_chunks(
     values, unmatched, files = 0, 0, 0
     for source in np.unique(manifest.source[rows]).tolist():
         mine = rows[order][manifest.source[rows][order] == source]
-        original = originals.get(_plain(manifest.sources[source]))
+        original = originals.get(_file(manifest.sources[source]))
         found = None if isinstance(original, str) else original.find(path)
         if found is None:
             unmatched += len(mine)
@@ -159,9 +159,9 @@ def _attributes_differ(ours: Array, native: NativeArray) -> str | None:
 
 def used_files(manifest: ChunkManifest) -> list[SourceInfo]:
     """The files that an array's chunks lie in; a manifest may list those of a whole map."""
-    return [_plain(manifest.sources[i]) for i in np.unique(manifest.source[manifest.source >= 0]).tolist()]
+    return [_file(manifest.sources[i]) for i in np.unique(manifest.source[manifest.source >= 0]).tolist()]
 
 
-def _plain(source: SourceInfo) -> SourceInfo:
-    """What makes two entries of a source table one file."""
+def _file(source: SourceInfo) -> SourceInfo:
+    """What makes two entries of source tables one file: not when it was indexed, but whether it may be opened."""
     return SourceInfo(source.url, foreign=source.foreign)

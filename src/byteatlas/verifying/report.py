@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 Status: TypeAlias = Literal["equal", "different", "error", "damaged", "lost", "refused", "unchecked"]
 BAD: tuple[Status, ...] = ("different", "error", "damaged", "lost")

@@ -45,8 +45,8 @@ def verify_node(
     with ExitStack() as stack:
         originals = Originals(opener, installed() if scanners is None else scanners, stack)
         names = _arrays(node)
-        files = list(dict.fromkeys(f for _, a in names for f in used_files(a.manifest.load())))
-        if archive:
+        files = _files(names)
+        if archive is not None and not originals.is_index(archive):
             files = [SourceInfo(archive)]
         root = open_node(node, opener)
         for number, (path, virtual) in enumerate(names, 1):
@@ -65,6 +65,11 @@ def _arrays(node: VirtualNode) -> list[tuple[str, VirtualArray]]:
     if isinstance(node, VirtualArray):
         return [("", node)]
     return [(path, child) for path, child in node.walk() if isinstance(child, VirtualArray)]
+
+
+def _files(names: list[tuple[str, VirtualArray]]) -> list[SourceInfo]:
+    """The files that the chunks of all arrays lie in."""
+    return list(dict.fromkeys(file for _, array in names for file in used_files(array.manifest.load())))
 
 
 def _lost(known: set[str], originals: Originals, files: list[SourceInfo]) -> Iterator[VerifyItem]:

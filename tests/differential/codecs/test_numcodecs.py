@@ -9,6 +9,7 @@ from typing import Any
 import numcodecs
 import numpy as np
 import pytest
+from tests.documents import zarray
 
 from byteatlas.checksums import crc32c, fletcher32
 from byteatlas.codecs import build_pipeline
@@ -66,17 +67,9 @@ def unique(case: tuple[dict[str, Any], np.ndarray[Any, Any]]) -> str:
 @pytest.mark.parametrize(("config", "array"), CASES, ids=[unique(c) for c in CASES])
 def test_each_reads_the_other(config: dict[str, Any], array: np.ndarray[Any, Any]) -> None:
     theirs = numcodecs.get_codec(config)
-    zarray = {
-        "zarr_format": 2,
-        "shape": list(array.shape),
-        "chunks": list(array.shape),
-        "dtype": array.dtype.str,
-        "fill_value": None,
-        "order": "C",
-        "filters": [config],
-        "compressor": None,
-    }
-    meta = v2.parse_array(zarray, {})
+    size = list(array.shape)
+    document = zarray(size, size, array.dtype.str, fill_value=None, filters=[config])
+    meta = v2.parse_array(document, {})
     pipeline = build_pipeline(meta.encodings[0], meta.data_type, array.shape, None)
     encoded = np.ascontiguousarray(theirs.encode(array)).tobytes()
     decoded = np.ascontiguousarray(theirs.decode(encoded)).view(np.uint8).view(array.dtype)
@@ -104,17 +97,8 @@ def test_objects(config: dict[str, Any]) -> None:
         pytest.importorskip("msgpack")
     array = np.array([["a", "été"], ["", "a"], ["été", "a"]], object)
     theirs = numcodecs.get_codec(dict(config))
-    zarray = {
-        "zarr_format": 2,
-        "shape": [3, 2],
-        "chunks": [3, 2],
-        "dtype": "|O",
-        "fill_value": None,
-        "order": "C",
-        "filters": [theirs.get_config()],
-        "compressor": None,
-    }
-    meta = v2.parse_array(zarray, {})
+    document = zarray([3, 2], [3, 2], "|O", fill_value=None, filters=[theirs.get_config()])
+    meta = v2.parse_array(document, {})
     pipeline = build_pipeline(meta.encodings[0], meta.data_type, (3, 2), None)
     assert pipeline.decode(bytes(theirs.encode(array))).tolist() == array.tolist()
     assert theirs.decode(pipeline.encode(array)).reshape(3, 2).tolist() == array.tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from tests.hdf5_reading import plain, read_array, same, scan_file
-from tests.places import FIXTURES
+from tests.places import FIXTURES, load_program
 
 import byteatlas as ba
 from byteatlas.manifest.model import VirtualArray
@@ -24,12 +23,7 @@ UNREADABLE = {"opaque"}
 
 
 def maker(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, HDF5 / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_program(HDF5 / f"{name}.py")
 
 
 make_types = maker("make_types")

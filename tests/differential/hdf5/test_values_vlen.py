@@ -45,11 +45,24 @@ def test_filtered_records_are_undone_while_scanning(tmp_path: Path, name: str, l
     assert plain(read_array(group.arrays["x"], b"")) == plain(WORDS)
 
 
-def test_other_filters_refuse_the_dataset_alone(tmp_path: Path) -> None:
+def test_every_filter_with_a_codec_is_undone(tmp_path: Path) -> None:
+    path = tmp_path / "text.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=WORDS, dtype=TEXT, chunks=(5, 3), **hdf5plugin.Bitshuffle(cname="zstd"))
+    group, _ = scan_file(path)
+    assert not refused(group)
+    assert plain(read_array(group.arrays["x"], b"")) == plain(WORDS)
+
+
+def test_unknown_filters_refuse_the_dataset_alone(tmp_path: Path) -> None:
     path = tmp_path / "text.h5"
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=WORDS, dtype=TEXT, chunks=(5, 3), **hdf5plugin.Bitshuffle(cname="zstd"))
         file["y"] = np.arange(3)
+    known, unknown = (32008).to_bytes(2, "little"), (40000).to_bytes(2, "little")
+    data = path.read_bytes()
+    assert data.count(known) == 1  # the number in the filter message
+    path.write_bytes(data.replace(known, unknown))
     group, _ = scan_file(path)
     assert refused(group) == {"x": "filter"}
     assert list(group.arrays) == ["y"]

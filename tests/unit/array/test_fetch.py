@@ -11,13 +11,13 @@ from tests.array_support import RAW, ZLIB, opener, virtual
 from tests.http_server import serve
 
 from byteatlas.array import Array, ReadOptions, open_node
-from byteatlas.array.reading.fetch import merge
 from byteatlas.array.writing.create import sharding
 from byteatlas.errors import CorruptChunk, FetchFailed, InvalidMetadata
 from byteatlas.io.local import LocalSource
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Counting, Counts
+from byteatlas.io.sources.layers import Counting, Counts
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import ChunkManifest, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.model import Encoding, GroupMeta, RegularGrid
 

@@ -15,7 +15,7 @@ import pytest
 from tests.http_server import serve
 
 import byteatlas as ba
-from byteatlas.array.reading.pool import Budget, Decoders, Scratch
+from byteatlas.array.reading.fetching.pool import Budget, Decoders, ReadScratch
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array
 from byteatlas.errors import CorruptChunk
@@ -116,7 +116,7 @@ def test_the_budget_learns_sizes() -> None:
 def test_errors_of_decoding_threads_are_the_readers() -> None:
     decoders = Decoders(2, 1 << 20)
 
-    def fails(scratch: Scratch) -> None:
+    def fails(scratch: ReadScratch) -> None:
         raise CorruptChunk("no")
 
     with pytest.raises(CorruptChunk):

@@ -10,7 +10,8 @@ from tests.array_support import ZLIB, virtual
 
 from byteatlas.array import Array, open_node, open_store
 from byteatlas.array.writing.create import array_meta
-from byteatlas.array.writing.write import WritableArray, create_array
+from byteatlas.array.writing.writable import WritableArray
+from byteatlas.array.writing.write import create_array
 from byteatlas.io.open import SourcePool
 from byteatlas.meta.model import Encoding, RegularGrid
 from byteatlas.store.directory import DirectoryStore

@@ -13,12 +13,12 @@ from tests.http_server import serve
 
 import byteatlas as ba
 from byteatlas.array import Array, ReadOptions, open_node
-from byteatlas.array.reading import points
+from byteatlas.array.reading import elements
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array
 from byteatlas.errors import InvalidMetadata
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.wrap import Counting, Counts
+from byteatlas.io.sources.layers import Counting, Counts
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta.model import CodecSpec, Encoding, RegularGrid
 from byteatlas.store.directory import DirectoryStore
 
@@ -82,7 +82,7 @@ def test_near_points_share_requests() -> None:
 
 
 def test_points_are_asked_for_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(points, "MOST_POINTS", 7)
+    monkeypatch.setattr(elements, "MOST_POINTS", 7)
     data = RNG.random((40, 40))
     array, _ = counted(data, RAW, (9, 9), "http://host/x", 16)
     for seed in range(5):

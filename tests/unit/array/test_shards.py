@@ -13,8 +13,8 @@ from byteatlas.array import Array, ReadOptions, open_node, open_store
 from byteatlas.array.writing.create import array_meta, sharding
 from byteatlas.array.writing.write import create_array
 from byteatlas.errors import CorruptChunk
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.wrap import Counting, Counts
+from byteatlas.io.sources.layers import Counting, Counts
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.dtypes import BYTES, STRING
 from byteatlas.meta.model import CodecSpec, Encoding, RectilinearGrid, RegularGrid

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ from tests.places import ROOT
 
 from byteatlas import api
 from byteatlas.array import Array
-from byteatlas.cli.app import COMMANDS, STATUS, run
+from byteatlas.cli.app import STATUS, cli, run
+from byteatlas.cli.overview import COMMANDS, overview
 from byteatlas.errors import ByteatlasError
 from byteatlas.manifest.model import VirtualArray
 
@@ -48,12 +50,19 @@ def damaged(tmp_path: Path) -> Path:
     return path
 
 
+def loaded(name: str) -> click.Command:
+    """A command of the table."""
+    command = cli.get_command(click.Context(cli), name)
+    assert isinstance(command, click.Command)
+    return command
+
+
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = call(name, "--help", capsys=capsys)
     assert status == 0
     assert f"byteatlas {name}" in out.partition("Usage:")[2].partition("\n")[2], "no example"
-    command = COMMANDS[name].load()
+    command = loaded(name)
     if isinstance(command, click.Group):
         for inner in command.commands:
             status, out, _ = call(name, inner, "--help", capsys=capsys)
@@ -69,6 +78,24 @@ def test_overview(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in out for name in COMMANDS)
     status, out, _ = call("--version", capsys=capsys)
     assert (status, out.split()[0]) == (0, "byteatlas,")
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 90, 100, 150])
+def test_overview_is_what_click_prints(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert call("--help", capsys=capsys)[1] == overview(columns)
+    done = subprocess.run([sys.executable, "-m", "byteatlas", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout == overview(columns)
+
+
+def test_a_reader_who_leaves_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-m", "byteatlas", "-h"], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_help_imports_no_engine() -> None:
@@ -245,7 +272,5 @@ def test_documented_commands_and_statuses() -> None:
 
 
 def test_commands_are_click_commands() -> None:
-    for name, entry in COMMANDS.items():
-        command = entry.load()
-        assert isinstance(command, click.Command)
-        assert command.help, name
+    for name in COMMANDS:
+        assert loaded(name).help, name

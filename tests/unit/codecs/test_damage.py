@@ -354,11 +354,14 @@ class _Point:
 
 def test_entry_points_add_codecs(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [_Point("theirs", "byteatlas.codecs.zarr.deflate:make_gzip")]
-    monkeypatch.setattr(registry_module, "entry_points", lambda group: points if group == "byteatlas.codecs" else [])
-    found = registry_module.default_registry.__wrapped__()
+    given = {"byteatlas.codecs": points}
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: given.get(group, []))
+    own = {"bytes": "byteatlas.codecs.zarr.raw:make_bytes"}
+    found = registry_module.Registry(own, registry_module.announced.__wrapped__)
+    assert set(found) == {"bytes", "theirs"}
     chain = Encoding((LITTLE, CodecSpec("theirs")))
     target = build_pipeline(chain, from_v3("int32"), (8,), 0, found)
     assert target.decode(gzip.compress(WHOLE)).tolist() == list(range(8))
     points.append(_Point("gzip", "byteatlas.codecs.zarr.deflate:make_gzip"))
     with pytest.raises(InvalidMetadata, match="twice"):
-        registry_module.default_registry.__wrapped__()
+        _ = found["unknown"]

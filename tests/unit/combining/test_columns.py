@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas.manifest.columns import SourceMemo, concatenated_manifests, end_to_end
+from byteatlas.manifest.columns import concatenated_manifests, end_to_end
+from byteatlas.manifest.merged_sources import SourceMemo
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo, single_source
 
 

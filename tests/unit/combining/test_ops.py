@@ -13,7 +13,8 @@ import byteatlas as ba
 from byteatlas.array import open_node
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.model import CombineOptions
-from byteatlas.combining.select.ops import concat, drop, mask, rechunk, rename, select, transpose
+from byteatlas.combining.select.ops import concat, mask, select
+from byteatlas.combining.select.restructure import drop, rechunk, rename, transpose
 from byteatlas.errors import BadRequest, BadSelection, Conflict, NotFound, Unsupported
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import Encoding, RectilinearGrid, RegularGrid

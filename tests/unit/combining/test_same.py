@@ -9,11 +9,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.maps import array_at
 
 from byteatlas import api
 from byteatlas.array import Array
 from byteatlas.combining.chunks.small_arrays import inline_array
-from byteatlas.combining.compare.classify import BATCH, Chains, alike, classify
+from byteatlas.combining.compare.bulk import BATCH, KnownEncodings
+from byteatlas.combining.compare.classify import alike, classify
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
@@ -56,7 +58,7 @@ OTHERS: dict[str, Callable[[ArrayMeta], ArrayMeta]] = {
 def test_one_that_differs_is_found(name: str, at: int) -> None:
     metas = [described(chain()) for _ in range(2 * BATCH + 1)]
     metas[at] = OTHERS[name](metas[at])
-    found = classify(metas, range(len(metas)), NONE, Chains())
+    found = classify(metas, range(len(metas)), NONE, KnownEncodings())
     assert [alike(m, metas[0], NONE) for m in metas].count(False) in (1, len(metas) - 1)
     assert sorted(len(c.members) for c in found) == [1, len(metas) - 1]
     assert sorted(i for c in found for i in c.members) == list(range(len(metas)))
@@ -66,12 +68,12 @@ def test_one_that_differs_is_found(name: str, at: int) -> None:
 
 def test_settings_that_decoders_ignore_make_no_difference() -> None:
     metas = [described(chain(level)) for level in (1, 4, 4, 9)]
-    (one,) = classify(metas, range(4), NONE, Chains())
+    (one,) = classify(metas, range(4), NONE, KnownEncodings())
     assert one.members == (0, 1, 2, 3)
 
 
 def test_chains_of_the_variable_before_vouch_for_the_same_objects_only() -> None:
-    files, chains = [chain() for _ in range(5)], Chains()
+    files, chains = [chain() for _ in range(5)], KnownEncodings()
     assert len(classify([described(c) for c in files], range(5), NONE, chains)) == 1
     assert chains.known(files)
     assert len(classify([described(c, np.float32(1)) for c in files], range(5), NONE, chains)) == 1
@@ -106,7 +108,7 @@ def test_any_mixture_is_grouped_as_comparing_one_by_one_does(seed: int) -> None:
         if home is None:
             wanted.append(home := [])
         home.append(i)
-    found = classify(metas, range(60), frozenset({0}), Chains())
+    found = classify(metas, range(60), frozenset({0}), KnownEncodings())
     assert [list(c.members) for c in found] == wanted
     for cls in found:
         assert cls.meta is metas[cls.members[0]]
@@ -145,9 +147,7 @@ def test_equal_values_that_are_not_one_object(value: object) -> None:
 
 
 def attributes_of(group: VirtualGroup, path: str) -> object:
-    found = group[path]
-    assert isinstance(found, VirtualArray)
-    return found.meta.attributes
+    return array_at(group, path).meta.attributes
 
 
 @pytest.mark.parametrize("policy", ["common", "first"])
@@ -171,3 +171,34 @@ def test_common_attributes_of_the_result(policy: str, uneven: bool) -> None:
     opened = api.open(result, path="v")
     assert isinstance(opened, Array)
     np.testing.assert_array_equal(opened[:, 0], np.repeat(range(4), [2, 2, 2 + uneven, 2]))
+
+
+def stored(codec: CodecSpec, **attributes: object) -> VirtualGroup:
+    group = VirtualGroup(arrays={"v": inline_array(np.zeros((2, 3), "f4"), ("time", "x"), attributes)})
+    meta = replace(group.arrays["v"].meta, encodings=(Encoding((CodecSpec("bytes", {"endian": "little"}), codec)),))
+    return replace(group, arrays={"v": replace(group.arrays["v"], meta=meta)})
+
+
+def test_raw_deflate_streams_and_wrapped_ones_are_two_encodings() -> None:
+    raw, wrapped, other = (
+        stored(CodecSpec("numcodecs.imagecodecs_deflate", {"level": level, "raw": raw}))
+        for level, raw in ((1, True), (1, False), (9, True))
+    )
+    two = api.combine([raw, wrapped], "time")["v"]
+    one = api.combine([raw, other], "time")["v"]
+    assert isinstance(two, VirtualArray)
+    assert isinstance(one, VirtualArray)
+    assert len(two.meta.encodings) == 2
+    assert len(one.meta.encodings) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [((2, 2.0), {}), ((True, 1), {}), ((2, 2), {"note": 2}), ((float("nan"), float("nan")), {"note": float("nan")})],
+)
+def test_attributes_are_common_when_their_types_are(values: tuple[object, ...], kept: dict[str, object]) -> None:
+    """Those that say what numbers mean are common when their numbers are, however a writer spelled them."""
+    codec = CodecSpec("numcodecs.zlib", {"level": 1})
+    files = [stored(codec, note=v, scale_factor=f, flag_values=[0, f]) for v, f in zip(values, (2, 2.0), strict=True)]
+    found = attributes_of(api.combine(files, "time"), "v")
+    assert repr(found) == repr({**kept, "scale_factor": 2, "flag_values": [0, 2]})

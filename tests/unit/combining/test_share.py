@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.maps import array_at
 
 from byteatlas import api
 from byteatlas.combining.chunks.small_arrays import inline_array
@@ -33,23 +34,17 @@ def one_file(i: int, *, fill: object = np.float32(0), level: int = 4, units: obj
     return VirtualGroup(GroupMeta({"number": i}), {"a": data, "x": x, "time": time}, {"below": below})
 
 
-def array(group: VirtualGroup, path: str) -> VirtualArray:
-    found = group[path]
-    assert isinstance(found, VirtualArray)
-    return found
-
-
 @pytest.mark.parametrize("fill", [np.float32(0), np.float32("nan"), None])
 def test_equal_parts_are_one_object(fill: object) -> None:
     sharing = Sharing()
     first, second = (sharing.group(one_file(i, fill=fill)) for i in range(2))
     for path in ("a", "time", "below/a"):
-        assert array(first, path).meta is array(second, path).meta
-        assert array(first, path).manifest is not array(second, path).manifest
-    assert array(first, "x") is array(second, "x")  # the same bytes in the map
+        assert array_at(first, path).meta is array_at(second, path).meta
+        assert array_at(first, path).manifest is not array_at(second, path).manifest
+    assert array_at(first, "x") is array_at(second, "x")  # the same bytes in the map
     assert second.attributes == {"number": 1}
-    assert array(second, "a").manifest.sources == (SourceInfo("/f1.nc"),)
-    assert array(second, "time").manifest.inline(0) == np.array([2.0, 3.0]).tobytes()
+    assert array_at(second, "a").manifest.sources == (SourceInfo("/f1.nc"),)
+    assert array_at(second, "time").manifest.inline(0) == np.array([2.0, 3.0]).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -60,9 +55,19 @@ def test_what_differs_stays(other: dict[str, object]) -> None:
     sharing = Sharing()
     sharing.group(one_file(0))
     new = one_file(1, **other)  # type: ignore[arg-type]
-    assert array(sharing.group(new), "a").meta is array(new, "a").meta
+    assert array_at(sharing.group(new), "a").meta is array_at(new, "a").meta
     again = one_file(2, **other)  # type: ignore[arg-type]
-    assert array(sharing.group(again), "a").meta is array(new, "a").meta
+    assert array_at(sharing.group(again), "a").meta is array_at(new, "a").meta
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), (1, 1.0), ([0], [False]), (0.0, -0.0), ({"a": 1}, {"a": True})])
+def test_attributes_are_compared_with_their_types(one: object, other: object) -> None:
+    sharing = Sharing()
+    first = sharing.group(one_file(0, units=one))
+    second = sharing.group(one_file(1, units=other))
+    for group, value in ((first, one), (second, other)):
+        assert repr(array_at(group, "a").meta.attributes["units"]) == repr(value)
+        assert repr(array_at(group, "below/a").meta.attributes["units"]) == repr(value)
 
 
 def test_few_descriptions_are_remembered() -> None:
@@ -74,13 +79,13 @@ def test_few_descriptions_are_remembered() -> None:
 
 def test_shared_and_not_shared_combine_alike() -> None:
     files = [one_file(i, level=4 + i % 2, units="K") for i in range(6)]
-    files[3] = replace(files[3], arrays={**files[3].arrays, "a": array(one_file(3, fill=np.float32(7)), "a")})
+    files[3] = replace(files[3], arrays={**files[3].arrays, "a": array_at(one_file(3, fill=np.float32(7)), "a")})
     sharing = Sharing()
     own = api.combine(files, "time")
     shared = api.combine([sharing.group(f) for f in files], "time")
     for path, node in own.walk():
         if isinstance(node, VirtualArray):
-            other, mine = array(shared, path), node.manifest.load()
+            other, mine = array_at(shared, path), node.manifest.load()
             theirs = other.manifest.load()
             assert other.meta == node.meta
             assert theirs.sources == mine.sources

@@ -17,11 +17,11 @@ from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.coordinates.order import arrange
 from byteatlas.combining.coordinates.times import (
     CALENDARS,
+    common_calendar,
     common_units,
     convert,
     is_time,
     parse_units,
-    same_calendar,
 )
 from byteatlas.combining.model import Finding, scalar_json
 from byteatlas.errors import BadRequest
@@ -215,11 +215,11 @@ def test_no_overflow_in_silence() -> None:
 
 def test_calendars_that_agree_after_the_reform() -> None:
     a, b = units("days since 2000-01-01"), units("days since 1990-01-01", "proleptic_gregorian")
-    assert same_calendar([a, b], [np.array([1.0]), np.array([2.0])]) == "standard"
-    assert same_calendar([a, b], [np.array([1.0]), np.array([-200_000.0])]) is None
-    assert same_calendar([a, units("days since 2000-01-01", "noleap")], [np.array([1.0])] * 2) is None
+    assert common_calendar([a, b], [np.array([1.0]), np.array([2.0])]) == "standard"
+    assert common_calendar([a, b], [np.array([1.0]), np.array([-200_000.0])]) is None
+    assert common_calendar([a, units("days since 2000-01-01", "noleap")], [np.array([1.0])] * 2) is None
     early = units("days since 1-1-1"), units("days since 1-1-1", "proleptic_gregorian")
-    assert same_calendar(early, [np.array([730_000.0])] * 2) is None
+    assert common_calendar(early, [np.array([730_000.0])] * 2) is None
 
 
 def codes(found: list[Finding]) -> list[str]:

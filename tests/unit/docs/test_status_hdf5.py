@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-
-from tests.places import ROOT
+from tests.places import ROOT, load_program
 
 from byteatlas.meta.model import CodecSpec
 from byteatlas_scanners.hdf5.filters.message import Filter
@@ -15,12 +13,7 @@ FOLDER = ROOT / "docs" / "status"
 
 
 def test_the_page_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("make_hdf5", FOLDER / "make_hdf5.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert (FOLDER / "hdf5.md").read_text() == module.render()
+    assert (FOLDER / "hdf5.md").read_text() == load_program(FOLDER / "make_hdf5.py").render()
 
 
 VALUES = {

@@ -92,9 +92,10 @@ def test_errors_survive_pickling() -> None:
         errors.FetchFailed("u", "w", ByteRange(3, 4), transient=True),
         errors.SourceChanged("u", "size", 1, 2),
         errors.Forbidden("u", "no"),
+        errors.Absent("u"),
     ]
     kinds = {c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, errors.ByteatlasError)}
-    assert {type(e) for e in examples} == kinds - {errors.ByteatlasError}
+    assert {type(e) for e in examples} == kinds - {errors.ByteatlasError, errors.FileFault}
     for error in examples:
         again = pickle.loads(pickle.dumps(error))
         assert type(again) is type(error)

@@ -10,13 +10,13 @@ import pytest
 from tests.array_support import RAW, ZLIB, virtual
 
 from byteatlas.errors import FetchFailed, Forbidden
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import Counting, Counts
+from byteatlas.io.sources.layers import Counting, Counts
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.model import ChunkKeys, Encoding, GroupMeta, RegularGrid
 from byteatlas.store.base import Store
-from byteatlas.store.reference import Ask, ReferenceStore
+from byteatlas.store.reference import KeyRange, ReferenceStore
 
 zarr = pytest.importorskip("zarr")
 pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs are not")
@@ -118,7 +118,7 @@ def test_the_reference_store_is_a_store() -> None:
     source = store.source("1")
     assert source is not None
     assert source.size() == 20
-    assert [bytes(b or b"") for b in store.get_many([Ask("1", -4), Ask("7"), Ask("0", 4, 8)])] == [
+    assert [bytes(b or b"") for b in store.get_many([KeyRange("1", -4), KeyRange("7"), KeyRange("0", 4, 8)])] == [
         b"\x09\0\0\0",
         b"",
         b"\x01\0\0\0",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.remote import FsspecSource
+from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.types import ByteRange
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy, join, normal
-from byteatlas.io.remote import FsspecSource, exists
 from byteatlas.io.source import Source
+from byteatlas.io.sources.layers import BlockCache, Coalescing, Counting, Retry, Retrying, coalesce
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.io.sources.remote import FsspecSource, exists
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.wrap import BlockCache, Coalescing, Counting, Retry, Retrying, coalesce
 from byteatlas.types import Buffer, ByteRange
 
 DATA = bytes(range(256)) * 40
@@ -101,8 +101,9 @@ def test_coalescing_merges_near_ranges_and_cuts_them_out_again() -> None:
 
 
 def test_coalescing_respects_the_block_size() -> None:
-    merged, _ = coalesce([ByteRange(i * 10, 10) for i in range(10)], gap=0, block=30)
-    assert [m.length for m in merged] == [30, 30, 30, 10]
+    merged, owner = coalesce([ByteRange(i * 10, 10) for i in range(10)], gap=0, block=30)
+    assert [m.length for m in merged] == [30, 20, 30, 20]  # as few as there must be, of about the same size
+    assert owner == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
 
 
 def test_blocks_are_fetched_once_and_dropped_when_there_are_too_many() -> None:

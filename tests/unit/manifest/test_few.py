@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteatlas.manifest.json.numbers import grid_positions, two_numbers
-from byteatlas.manifest.json.small_numbers import few_pairs, few_positions, slices
+from byteatlas.manifest.json.text.numbers import grid_positions, two_numbers
+from byteatlas.manifest.json.text.small_numbers import slices, small_pairs, small_positions
 
 NUMBER = st.one_of(st.integers(0, 12), st.integers(0, 10**19 - 1), st.sampled_from([10**18, 10**19, 2**64])).map(str)
 PLAIN = st.builds(lambda a, b, c, d: f",{c}{a},{d}{b}", NUMBER, NUMBER, st.sampled_from(["", " "]), st.just(""))
@@ -28,7 +28,7 @@ def columns(texts: list[str]) -> tuple[bytes, np.ndarray, np.ndarray, np.ndarray
 @given(st.lists(TAIL, min_size=1, max_size=12))
 def test_pairs(texts: list[str]) -> None:
     data, view, begin, end = columns(texts)
-    found = few_pairs(slices(data, begin, end))
+    found = small_pairs(slices(data, begin, end))
     first, second, good = two_numbers(view, begin, end)
     if found is not None:
         assert good.all()
@@ -43,7 +43,7 @@ def test_pairs(texts: list[str]) -> None:
 def test_positions(texts: list[str], counts: tuple[int, ...]) -> None:
     for separator in "./":
         data, view, begin, end = columns([t.replace(".", separator) for t in texts])
-        found = few_positions(slices(data, begin, end), counts, separator)
+        found = small_positions(slices(data, begin, end), counts, separator)
         flat, good = grid_positions(view, begin, end, counts, ord(separator))
         if found is not None:
             assert good.all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,18 @@ def test_written_and_read_by_zarr_python(tree: VirtualGroup, tmp_path: Path) -> 
             np.testing.assert_array_equal(root["x"][...], expected)
             assert float(root["g/s"][...]) == 0
             assert dict(root["x"].attrs) == {"units": "K"}
+
+
+def test_written_where_an_event_loop_runs(tree: VirtualGroup, tmp_path: Path) -> None:
+    """As in a notebook."""
+
+    async def cell() -> str:
+        return write_icechunk(tree, tmp_path / "repo")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert asyncio.run(cell())
+        assert by_zarr(tmp_path / "data", tmp_path / "repo")["x"].shape == (4, 6)
 
 
 def test_read_back(tree: VirtualGroup, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from tests.maps import array, references, same
 
 from byteatlas.array import Array, open_node
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, NotFound, Unsupported
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import SourcePool
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import Inline, Remote, VirtualArray, VirtualGroup
 from byteatlas.manifest.ops.archive import dereference_archives, split_member, tar_members, zip_members
 from byteatlas.manifest.ops.diff import diff
@@ -204,6 +204,12 @@ def test_split_along_a_dimension(tree: VirtualGroup) -> None:
         list(split_along(tree, "t", 4))
     with pytest.raises(NotFound):
         list(split_along(tree, "z", 4))
+
+
+def test_diff_tells_types_apart() -> None:
+    one, two = (VirtualGroup(arrays={"x": array((1,), (1,), attributes={"n": [n]})}) for n in (1, 1.0))
+    (found,) = diff(one, two)
+    assert (found.what, found.first, found.second) == ("attribute n", "[1]", "[1.0]")
 
 
 def test_diff(tree: VirtualGroup) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.documents import zarray
 from tests.maps import array, references
 
 from byteatlas import api
@@ -20,16 +21,7 @@ from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references
 from byteatlas.types import ByteRange
 
-ZARRAY = {
-    "zarr_format": 2,
-    "shape": [5],
-    "chunks": [1],
-    "dtype": "|u1",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": 0,
-}
+ZARRAY = zarray([5], [1], "|u1")
 PATHS = ["s3://b/a", None, "s3://b/b", None, "s3://b/a"]
 OFFSETS, SIZES = [10, 0, 0, 0, 2**40], [3, 0, 0, 0, 1]
 RAWS = [None, b"\x07", None, None, None]

@@ -11,26 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.documents import zarray
 from tests.maps import array, references, same
 
 from byteatlas.array import open_node
 from byteatlas.errors import InvalidMetadata
-from byteatlas.manifest.json.template import Templates
+from byteatlas.manifest.json.templates.expressions import Templates
 from byteatlas.manifest.model import Remote, VirtualArray, VirtualGroup
 from byteatlas.manifest.options import MapReadOptions, MapWriteOptions
 from byteatlas.manifest.references import read_references, write_references
 from byteatlas.types import ByteRange
 
-ZARRAY = {
-    "zarr_format": 2,
-    "shape": [40, 6],
-    "chunks": [4, 2],
-    "dtype": "<i4",
-    "compressor": None,
-    "filters": None,
-    "order": "C",
-    "fill_value": 0,
-}
+ZARRAY = zarray([40, 6], [4, 2])
 
 
 def map_of(refs: dict[str, Any] | None = None, **top: Any) -> dict[str, Any]:

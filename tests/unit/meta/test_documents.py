@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.documents import zarray
 
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.meta import v1, v2, v3
@@ -14,16 +15,7 @@ from byteatlas.meta.dtypes import KNOWN, from_v3, to_v3
 from byteatlas.meta.keys import chunk_key, chunk_keys, parse_key, parse_keys
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, RectilinearGrid, RegularGrid
 
-ZARRAY = {
-    "zarr_format": 2,
-    "shape": [7, 5],
-    "chunks": [3, 2],
-    "dtype": "<i4",
-    "fill_value": 0,
-    "order": "C",
-    "filters": None,
-    "compressor": None,
-}
+ZARRAY = zarray([7, 5], [3, 2])
 DOCUMENT = {
     "zarr_format": 3,
     "node_type": "array",

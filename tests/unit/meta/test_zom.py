@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.documents import zarray
 
 from byteatlas.codecs import build_pipeline
 from byteatlas.errors import InvalidMetadata, Unsupported
@@ -20,17 +21,7 @@ from byteatlas.meta.zom.versions import to_v2, to_v3
 
 
 def array2(**changes: object) -> ArrayMeta:
-    document = {
-        "zarr_format": 2,
-        "shape": [4, 6],
-        "chunks": [2, 3],
-        "dtype": "<i4",
-        "fill_value": None,
-        "order": "C",
-        "filters": None,
-        "compressor": {"id": "zlib", "level": 1},
-        **changes,
-    }
+    document = zarray([4, 6], [2, 3], fill_value=None, compressor={"id": "zlib", "level": 1}) | changes
     return v2.parse_array(document, {"_ARRAY_DIMENSIONS": ["y", "x"], "units": "m"})
 
 
@@ -109,6 +100,12 @@ def test_diff() -> None:
     assert not zom.equal(one, two)
     assert zom.equal(zom.to_model({"": array2()}), zom.to_model({"": array2(chunks=[1, 1])}), exclude=["chunks"])
     assert zom.diff(one, zom.to_model({"": array2()})) == ["/: a group != an array"]
+
+
+def test_diff_tells_types_apart_in_lists_too() -> None:
+    one, two = (zom.to_model({"": GroupMeta({"flags": [value]})}) for value in (1, True))
+    assert zom.diff(one, two) == ["/attributes/flags: [1] != [True]"]
+    assert zom.equal(one, zom.to_model({"": GroupMeta({"flags": [1]})}))
 
 
 def test_consolidated_metadata_of_zarr_python(tmp_path: Path) -> None:

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from byteatlas.errors import ByteatlasError, CorruptFile, FetchFailed, Forbidden, Unsupported
-from byteatlas.io.memory import MemorySource
+from byteatlas.errors import CorruptFile, FetchFailed, FileFault, Forbidden, Unsupported
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
-from byteatlas.io.wrap import BlockCache, Counting
+from byteatlas.io.sources.layers import BlockCache, Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
-from byteatlas.scanning.contract import Elsewhere, Parse, Scanner, ScanOptions, Stat, gather, one
+from byteatlas.scanning.contract import Elsewhere, FirstBytes, Parse, Scanner, ScanOptions, Stat
 from byteatlas.scanning.driver import pick, recognise, run, scan_source
+from byteatlas.scanning.parsers import buffers, gather, one, read, stat
 from byteatlas.types import ByteRange
 
 DATA = bytes(range(256)) * 16
@@ -30,7 +31,7 @@ def follow(start: int, steps: int) -> Parse[int]:
 
 
 def bad() -> Parse[int]:
-    yield (ByteRange(10**6, 4),)
+    yield from one(ByteRange(10**6, 4))
     return 0
 
 
@@ -49,12 +50,12 @@ def test_one_bad_parser_does_not_take_its_neighbours_down() -> None:
     assert isinstance(found[1], CorruptFile)
 
 
-def test_a_parser_may_catch_what_the_driver_throws() -> None:
+def test_a_parser_may_catch_a_fault_of_the_file() -> None:
     def careful() -> Parse[str]:
         try:
-            yield (ByteRange(10**6, 4),)
+            yield from one(ByteRange(10**6, 4))
         except CorruptFile:
-            return bytes((yield (ByteRange(0, 3),))[0]).hex()
+            return bytes((yield from one(ByteRange(0, 3)))).hex()
         return "no error"
 
     assert run(careful(), MemorySource(DATA), SourcePool()) == "000102"
@@ -68,7 +69,7 @@ def test_a_range_outside_the_file_names_the_file() -> None:
 
 def test_huge_requests_are_refused_before_anything_is_read() -> None:
     def greedy() -> Parse[int]:
-        yield [ByteRange(0, 4000)] * 1_000_000
+        yield from read([ByteRange(0, 4000)] * 1_000_000)
         return 0
 
     with pytest.raises(CorruptFile, match="2 GiB"):
@@ -80,7 +81,7 @@ def test_other_files_are_found_beside_the_first(tmp_path: Path) -> None:
 
     def external() -> Parse[Any]:
         info, missing = yield (Stat("raw.bin"), Stat("no.bin"))
-        data, own = yield (Elsewhere("raw.bin", ByteRange(2, 3)), ByteRange(0, 2))
+        data, own = buffers((yield (Elsewhere("raw.bin", ByteRange(2, 3)), ByteRange(0, 2))))
         return info, missing, bytes(data), bytes(own)
 
     found = run(external(), MemorySource(DATA, f"{tmp_path}/main.h5"), SourcePool())
@@ -91,7 +92,7 @@ def test_other_files_are_found_beside_the_first(tmp_path: Path) -> None:
 def test_the_policy_reaches_the_parser(tmp_path: Path) -> None:
     def external() -> Parse[str]:
         try:
-            yield (Elsewhere("file:///etc/hostname", ByteRange(0, 1)),)
+            yield from one(Elsewhere("file:///etc/hostname", ByteRange(0, 1)))
         except Forbidden as error:
             return error.url
         return "read"
@@ -100,13 +101,13 @@ def test_the_policy_reaches_the_parser(tmp_path: Path) -> None:
     assert run(external(), MemorySource(DATA, "https://host/a.h5"), pool) == "file:///etc/hostname"
 
 
-class Fake:
+class Fake(Scanner):
     """A format whose files begin with FAKE."""
 
     name, suffixes = "fake", (".fake",)
 
-    def sniff(self, head: bytes) -> bool:
-        return head.startswith(b"FAKE")
+    def sniff(self, first: FirstBytes) -> bool:
+        return first.data.startswith(b"FAKE")
 
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         yield from one(ByteRange(0, 4))
@@ -118,7 +119,7 @@ def test_the_format_is_found_by_its_first_bytes() -> None:
     with pytest.raises(Unsupported, match="installed: fake"):
         scan_source(MemorySource(b"REAL"), SourcePool(), {"fake": Fake()}, ScanOptions())
     with pytest.raises(Unsupported, match="no scanner for format 'x'"):
-        pick({"fake": Fake()}, b"FAKE", "f", "x")
+        pick({"fake": Fake()}, FirstBytes(b"FAKE", "f"), "x")
 
 
 class Deep(Fake):
@@ -168,7 +169,10 @@ def test_network_failures_are_not_taken_for_missing_files() -> None:
             raise FetchFailed(self.url, "503")
 
     def ask() -> Parse[object]:
-        return (yield (Stat("https://host/x"),))[0]
+        try:
+            return (yield from stat("https://host/x"))
+        except FileFault:
+            return None
 
-    with pytest.raises(ByteatlasError, match="503"):
+    with pytest.raises(FetchFailed, match="503"):
         run(ask(), MemorySource(DATA), lambda url: Down())

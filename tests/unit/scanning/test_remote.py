@@ -14,9 +14,9 @@ from tests.http_server import Served, serve
 from byteatlas import api
 from byteatlas.array import Group
 from byteatlas.errors import FetchFailed
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.open import open_source
-from byteatlas.io.wrap import BlockCache
+from byteatlas.io.sources.layers import BlockCache
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas.scanning.driver import scan_source
 from byteatlas.scanning.plugins import installed

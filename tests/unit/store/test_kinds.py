@@ -14,7 +14,7 @@ from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Forbidden, InvalidMetadata, NotFound, Unsupported
 from byteatlas.io.local import LocalSource
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.documents import load_json, load_object

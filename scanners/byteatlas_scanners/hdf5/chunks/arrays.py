@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,10 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.chunks.table import Space, Table, from_linear, most_chunks
 from byteatlas_scanners.hdf5.format.btree2 import little
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify, verify_all
@@ -55,7 +56,7 @@ def _read_runs(form: Form, runs: Sequence[_Run], rows: NDArray[np.uint8], what: 
     if not runs:
         return
     size = rows.shape[1]
-    blocks = yield [form.block(run.address, run.count * size + CHECKSUM) for run in runs]
+    blocks = buffers((yield [form.block(run.address, run.count * size + CHECKSUM) for run in runs]))
     verify_all(blocks, what)
     for run, block in zip(runs, blocks, strict=True):
         _put(rows, run.first, block, 0, run.count)
@@ -81,7 +82,7 @@ def _table(form: Form, count: int, size: int) -> NDArray[np.uint8]:
 
 def read_fixed_array(form: Form, address: int, space: Space) -> Parse[Table]:
     """A fixed array: one data block, in pages when it is long. Raises `CorruptFile`."""
-    (data,) = yield (form.block(address, 12 + form.lengths + form.offsets),)
+    (data,) = buffers((yield (form.block(address, 12 + form.lengths + form.offsets),)))
     verify(data, form.base + address, "a fixed array")
     cursor = Cursor(form, data)
     cursor.expect(b"FAHD", 0)
@@ -107,7 +108,7 @@ def _fixed_block(
     per_page = 1 << page_bits
     pages = -(-count // per_page) if count > per_page else 0
     head = prefix + (-(-pages // 8) + CHECKSUM if pages else count * size + CHECKSUM)
-    (data,) = yield (form.block(block, head),)
+    (data,) = buffers((yield (form.block(block, head),)))
     verify(data, form.base + block, "a fixed array's data block")
     cursor = Cursor(form, data)
     cursor.expect(b"FADB", 0)
@@ -159,7 +160,7 @@ class _Extensible:
 
 def read_extensible_array(form: Form, address: int, space: Space) -> Parse[Table]:
     """An extensible array: index block, data blocks, super blocks with more data blocks. Raises `CorruptFile`."""
-    (data,) = yield (form.block(address, 16 + 6 * form.lengths + form.offsets),)
+    (data,) = buffers((yield (form.block(address, 16 + 6 * form.lengths + form.offsets),)))
     verify(data, form.base + address, "an extensible array")
     cursor = Cursor(form, data)
     cursor.expect(b"EAHD", 0)
@@ -193,7 +194,7 @@ def _index_block(form: Form, array: _Extensible, address: int) -> Parse[None]:
     head = 6 + form.offsets
     elements = array.in_index * array.size
     size = head + elements + (direct + supers) * form.offsets + CHECKSUM
-    (data,) = yield (form.block(address, size),)
+    (data,) = buffers((yield (form.block(address, size),)))
     cursor = _owned(form, array, data, address, b"EAIB")
     _put(array.rows, 0, data, head, array.in_index)
     cursor.skip(elements)
@@ -220,7 +221,7 @@ def _index_block(form: Form, array: _Extensible, address: int) -> Parse[None]:
     # The small data blocks and the super blocks are independent: one batch for both.
     asks = [form.block(r.address, _block_size(form, array, r.count)) for r in runs]
     asks += [form.block(at, _super_size(form, array, level)) for at, level, _ in supers_at]
-    blocks = yield asks
+    blocks = buffers((yield asks))
     for run, block in zip(runs, blocks, strict=False):
         _owned(form, array, block, run.address, b"EADB")
         _put(array.rows, run.first, block, head + array.offset_width, run.count)
@@ -282,7 +283,7 @@ def _super_blocks(
     asks += [form.block(r.address, _block_size(form, array, r.count)) for r, _ in paged]
     if not asks:
         return
-    found = yield asks
+    found = buffers((yield asks))
     head = 6 + form.offsets + array.offset_width
     for run, block in zip(runs, found, strict=False):
         _owned(form, array, block, run.address, b"EADB")

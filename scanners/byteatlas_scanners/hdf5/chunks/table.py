@@ -6,14 +6,13 @@ All columns are NumPy arrays; there is no Python object per chunk.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.wire import Form
 
 MOST_CHUNKS = 1 << 27
@@ -25,7 +24,7 @@ def most_chunks(form: Form) -> int:
     return min(MOST_CHUNKS, max(USUAL_CHUNKS, form.size))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Space:
     """A chunked dataset's geometry.
 
@@ -33,6 +32,8 @@ class Space:
         shape, most, chunk: in elements; ``most`` None = unlimited.
         nbytes: bytes of one chunk before filters.
         filters: number of filters; 0 = chunks are stored as they are.
+        grid: chunks along each axis.
+        full_grid: chunks along each axis when the dataset has its largest shape; None = unlimited.
     """
 
     shape: tuple[int, ...]
@@ -40,16 +41,13 @@ class Space:
     chunk: tuple[int, ...]
     nbytes: int
     filters: int
+    grid: tuple[int, ...] = field(init=False, compare=False, repr=False)
+    full_grid: tuple[int | None, ...] = field(init=False, compare=False, repr=False)
 
-    @cached_property
-    def grid(self) -> tuple[int, ...]:
-        """Chunks along each axis."""
-        return tuple([-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True)])
-
-    @cached_property
-    def full_grid(self) -> tuple[int | None, ...]:
-        """Chunks along each axis when the dataset has its largest shape; None = unlimited."""
-        return tuple([None if n is None else -(-n // c) for n, c in zip(self.most, self.chunk, strict=True)])
+    def __post_init__(self) -> None:
+        full = tuple([None if n is None else -(-n // c) for n, c in zip(self.most, self.chunk, strict=True)])
+        object.__setattr__(self, "grid", tuple([-(-n // c) for n, c in zip(self.shape, self.chunk, strict=True)]))
+        object.__setattr__(self, "full_grid", full)
 
 
 class Table(NamedTuple):

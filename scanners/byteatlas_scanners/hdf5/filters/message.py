@@ -1,23 +1,11 @@
-"""Filter pipelines: the pipeline message, and what each filter is called as a Zarr codec.
-
-`parse` reads the message (format specification IV.A.2.l), `codecs` names the chain that undoes it (`filter_table` has
-one row per filter), `undo` runs it for the few structures that must be read while scanning (filtered heaps,
-variable-length elements).
-"""
+"""The filter pipeline message (format specification IV.A.2.l). What undoes its filters is said in `registry`."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from byteatlas.errors import CorruptFile, Unsupported
-from byteatlas.meta.model import CodecSpec
-from byteatlas.scanning.reasons import Reason
-from byteatlas.types import Shape
-
-if TYPE_CHECKING:
-    from byteatlas_scanners.hdf5.format.datatype import Datatype
+from byteatlas.errors import CorruptFile
+from byteatlas.values import dataclass
 
 MOST_FILTERS = 32
 """H5Z_MAX_NFILTERS."""
@@ -87,32 +75,3 @@ def _filter(body: bytes, at: int, version: int) -> tuple[Filter, int]:
     if version == 1 and count % 2:
         at += 4
     return Filter(number, name, flags, values), at
-
-
-def codecs(pipeline: Pipeline, mask: int, dt: Datatype, chunk_shape: Shape) -> tuple[CodecSpec, ...]:
-    """The bytes -> bytes codecs of a chunk with this filter mask, in encoding order.
-
-    ``chunk_shape`` is the dataset's own (without the dimensions of an array datatype).
-    Raises `Unsupported` (reason ``filter``) for a filter that cannot be undone.
-    """
-    from byteatlas_scanners.hdf5.filters.registry import FILTERS
-
-    chain: list[CodecSpec] = []
-    for item in pipeline.applied(mask):
-        row = FILTERS.get(item.id)
-        if row is None:
-            raise Unsupported(Reason.FILTER, f"filter {item.id} ({item.name or 'not a registered name'}) is not known")
-        if row.codecs is None:
-            raise Unsupported(Reason.FILTER, f"filter {item.id} ({row.name}): {row.note}")
-        chain += row.codecs(item, dt, chunk_shape)
-    return tuple(chain)
-
-
-def undo(pipeline: Pipeline, mask: int, data: bytes, size: int) -> bytes:
-    """The ``size`` bytes that a filtered block of metadata, or of variable-length records, decodes to.
-
-    Raises `Unsupported` for filters other than those in `filter_undo`, `CorruptFile` for bytes that do not decode.
-    """
-    from byteatlas_scanners.hdf5.filters.undo import undo_filters
-
-    return undo_filters(pipeline.applied(mask), data, size)

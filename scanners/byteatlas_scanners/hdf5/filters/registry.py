@@ -1,6 +1,6 @@
 """One row per registered HDF5 filter: its number, its name, and the Zarr codecs that undo it.
 
-Numbers are those of the HDF5 library (1 to 6) and of the registry of filters that The HDF Group keeps. A filter whose
+Numbers are those of libhdf5 (1 to 6) and of the registry of filters that The HDF Group keeps. A filter whose
 bytes another reader's codec understands carries that codec's name; the others are ``byteatlas.hdf5-*``. Rows without
 codecs say why.
 """
@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from byteatlas.errors import Unsupported
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON, Shape
-from byteatlas_scanners.hdf5.filters.message import Filter
+from byteatlas.values import dataclass
+from byteatlas_scanners.hdf5.filters.message import Filter, Pipeline
 from byteatlas_scanners.hdf5.format.types import Datatype
 
 Codecs: TypeAlias = Callable[[Filter, Datatype, Shape], Iterable[CodecSpec]]
@@ -92,7 +92,7 @@ def _scaleoffset(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     kind, scale, count, cls, size, sign, order, fill = item.values[:8]
     if kind not in (0, 2) or cls not in (0, 1) or size not in (1, 2, 4, 8) or (cls == 1 and (kind or size < 4)):
         raise _bad(item, "only integers, and floats scaled by powers of ten, are known")
-    if max(sign, order, fill) > 1:  # the library compares each with 1; damage must not be read as another meaning
+    if max(sign, order, fill) > 1:  # libhdf5 compares each with 1; damage must not be read as another meaning
         raise _bad(item, "flags other than 0 and 1")
     digits = scale - (1 << 32) if scale >> 31 else scale
     configuration: dict[str, JSON] = {
@@ -232,3 +232,20 @@ ROWS = (
 )
 
 FILTERS: Mapping[int, Row] = {row.id: row for row in ROWS}
+
+
+def codecs(pipeline: Pipeline, mask: int, dt: Datatype, chunk_shape: Shape) -> tuple[CodecSpec, ...]:
+    """The bytes -> bytes codecs of a chunk with this filter mask, in encoding order.
+
+    ``chunk_shape`` is the dataset's own (without the dimensions of an array datatype).
+    Raises `Unsupported` (reason ``filter``) for a filter that cannot be undone.
+    """
+    chain: list[CodecSpec] = []
+    for item in pipeline.applied(mask):
+        row = FILTERS.get(item.id)
+        if row is None:
+            raise Unsupported(Reason.FILTER, f"filter {item.id} ({item.name or 'not a registered name'}) is not known")
+        if row.codecs is None:
+            raise Unsupported(Reason.FILTER, f"filter {item.id} ({row.name}): {row.note}")
+        chain += row.codecs(item, dt, chunk_shape)
+    return tuple(chain)

@@ -7,8 +7,9 @@ import struct
 from operator import attrgetter
 from typing import NamedTuple
 
-from byteatlas.errors import ByteatlasError, CorruptFile
+from byteatlas.errors import CorruptFile, FileFault
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.report import detail_of
 from byteatlas_scanners.hdf5.format import dataspace, datatype
 from byteatlas_scanners.hdf5.format.dataspace import Dataspace
 from byteatlas_scanners.hdf5.format.header import (
@@ -45,25 +46,28 @@ def dense(header: Header) -> bool:
     return any(m.type == ATTRIBUTE_INFO for m in header.messages)
 
 
-def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Parse[list[Attribute]]:
-    """All attributes of an object, in creation order where it was tracked. Those that are damaged are left out."""
+def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Parse[tuple[list[Attribute], list[str]]]:
+    """All attributes of an object, in creation order where it was tracked, and which ones are damaged and why.
+
+    The object's data do not depend on its attributes: those that are damaged are left out, and named.
+    """
     found: list[Attribute] = []
+    lost: list[str] = []
     for message in header.messages:
         if message.type == ATTRIBUTE:
-            plain = _plain(shared, types, message)
-            found += (yield from _one(shared, types, message)) if plain is None else (plain,)
+            found += yield from _one(shared, types, message, lost)
     info = header.find(ATTRIBUTE_INFO)
     if info is not None:
         try:
             more = yield from _dense(shared, info.body)
-        except ByteatlasError:
+        except FileFault as error:
+            lost.append(f"all in its index ({detail_of(error)})")
             more = []
         for message in more:
-            plain = _plain(shared, types, message)
-            found += (yield from _one(shared, types, message)) if plain is None else (plain,)
+            found += yield from _one(shared, types, message, lost)
     if all([a.order >= 0 for a in found]):  # noqa: C419
         found.sort(key=_ORDER)
-    return found
+    return found, lost
 
 
 def _dense(shared: Shared, info: bytes) -> Parse[list[Message]]:
@@ -82,30 +86,29 @@ def _dense(shared: Shared, info: bytes) -> Parse[list[Message]]:
     ]
 
 
-def _plain(shared: Shared, types: datatype.Cache, message: Message) -> Attribute | None:
-    """The usual case: nothing is shared and nothing is damaged."""
-    if message.flags & SHARED:
-        return None
+def _one(shared: Shared, types: datatype.Cache, message: Message, lost: list[str]) -> Parse[tuple[Attribute, ...]]:
+    """One attribute; none when it is damaged, which is then noted in ``lost``."""
+    body = message.body
     try:
-        return parse_plain(shared, types, message.body, message.order)
-    except (ByteatlasError, *MALFORMED):
-        return None
-
-
-def _one(shared: Shared, types: datatype.Cache, message: Message) -> Parse[list[Attribute]]:
-    """One attribute, or none when it is damaged: the object's data do not depend on it."""
-    try:
-        body = message.body
         if message.flags & SHARED:
             body = yield from shared.resolve(ATTRIBUTE, body)
         plain = parse_plain(shared, types, body, message.order)
-        if plain is None:
-            plain = yield from _with_shared(shared, types, body, message.order)
-        return [plain]
-    except ByteatlasError:
-        return []
-    except MALFORMED:
-        return []
+        return ((yield from _with_shared(shared, types, body, message.order)) if plain is None else plain,)
+    except FileFault as error:
+        lost.append(f"{_name_in(body)} ({detail_of(error)})")
+    except MALFORMED as error:
+        lost.append(f"{_name_in(body)} (damaged: {error})")
+    return ()
+
+
+def _name_in(body: bytes) -> str:
+    """The name in an attribute message, as far as it can be read, for messages about damage."""
+    if len(body) >= 9 and body[0] in (1, 2, 3):
+        begin = 9 if body[0] == 3 else 8
+        name = _text(body[begin : begin + int.from_bytes(body[2:4], "little")])
+        if name and name.isprintable():
+            return name
+    return "one without a readable name"
 
 
 def parse_plain(shared: Shared, types: datatype.Cache, body: bytes, order: int = -1) -> Attribute | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas.types import Buffer
 from byteatlas_scanners.hdf5.format.wire import Form, verify, verify_all, width_of
 
@@ -50,7 +51,7 @@ class _Level(NamedTuple):
 
 def read_tree(form: Form, address: int, *types: int) -> Parse[Tree]:
     """A tree's header. Raises `CorruptFile`, also when it is not of one of these types."""
-    (data,) = yield (form.block(address, tree_size(form)),)
+    (data,) = buffers((yield (form.block(address, tree_size(form)),)))
     return parse_tree(form, address, data, *types)
 
 
@@ -110,7 +111,7 @@ def read_records(form: Form, tree: Tree) -> Parse[NDArray[np.uint8]]:
 
 def _one_leaf(form: Form, tree: Tree, address: int) -> Parse[NDArray[np.uint8]]:
     """All records of a tree that is one leaf, as most indexes of names are."""
-    (data,) = yield (form.block(address, leaf_size(form, tree)),)
+    (data,) = buffers((yield (form.block(address, leaf_size(form, tree)),)))
     return np.frombuffer(leaf_records(form, tree, data), np.uint8).reshape(-1, tree.record_size)
 
 
@@ -159,11 +160,11 @@ def _nodes(
         if count > layout.most:
             raise CorruptFile(form.base + address, "a B-tree node with more records than it can hold")
         asks.append(form.block(address, NODE_OVERHEAD + count * record + (count + 1) * pointer))
-    blocks = yield asks
+    blocks = buffers((yield asks))
     verify_all(blocks, "a B-tree node")
     signature = (b"BTIN" if level else b"BTLF") + bytes((0, tree.type))
-    records: list[bytes] = []
-    pointers: list[bytes] = []
+    records: list[Buffer] = []
+    pointers: list[Buffer] = []
     for (address, count), block in zip(pairs, blocks, strict=True):
         if block[:6] != signature:
             raise CorruptFile(form.base + address, "no B-tree node of the expected kind")

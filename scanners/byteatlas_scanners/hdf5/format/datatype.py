@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import CorruptFile
+from byteatlas.values import replace
 from byteatlas_scanners.hdf5.format.types import Bits, Datatype, Float, Kind, Member
 from byteatlas_scanners.hdf5.values.zarr_type import Stored, to_zarr
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 
 SPECULATIVE = 1024
@@ -32,7 +33,7 @@ SHAREABLE = 0x40
 NEVER_SHARED = frozenset(range(LAST_KNOWN + 1)) - {BOGUS, DATASPACE, DATATYPE, FILL_OLD, FILL, PIPELINE, ATTRIBUTE}
 
 BAD_FLAGS = frozenset(flags for flags in range(256) if flags & 6 == 6 or flags & 0x28 == 0x28 or flags & 0x30 == 0x20)
-"""Combinations that the library does not accept: shared and never shared; was unknown, but not marked as such."""
+"""Combinations that libhdf5 does not accept: shared and never shared; was unknown, but not marked as such."""
 
 _V1_PREFIX = struct.Struct("<BxHII").unpack_from
 _V1_MESSAGE = struct.Struct("<HHB").unpack_from
@@ -69,8 +70,8 @@ class Header(NamedTuple):
 def read_header(form: Form, address: int) -> Parse[Header]:
     """Read an object header and its continuations. Raises `CorruptFile`."""
     ask = form.some(address, SPECULATIVE)
-    (head,) = yield (ask,)
-    head = bytes(head)
+    (first,) = buffers((yield (ask,)))
+    head = bytes(first)
     try:
         if head[:4] == b"OHDR":
             return (yield from _version2(form, address, head))
@@ -82,7 +83,7 @@ def read_header(form: Form, address: int) -> Parse[Header]:
 
 
 def check_dates(form: Form, header: Header) -> None:
-    """The library does not open an object whose modification time it does not understand."""
+    """libhdf5 does not open an object whose modification time it does not understand."""
     for message in header.messages:
         if message.type == MODIFIED:
             sound = message.body[:1] == b"\x01"
@@ -99,8 +100,8 @@ def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:
     if size > MOST_BYTES:
         raise CorruptFile(form.base + address, f"an object header of {size} bytes")
     if 16 + size > len(head):
-        (head,) = yield (form.block(address, 16 + size),)
-        head = bytes(head)
+        (more,) = buffers((yield (form.block(address, 16 + size),)))
+        head = bytes(more)
     messages: list[Message] = []
     pending = _messages1(form, head, 16, 16 + size, messages)
     if pending:
@@ -142,8 +143,8 @@ def _version2(form: Form, address: int, head: bytes) -> Parse[Header]:
     if size > MOST_BYTES:
         raise CorruptFile(form.base + address, f"an object header of {size} bytes")
     if at + size + 4 > len(head):
-        (head,) = yield (form.block(address, at + size + 4),)
-        head = bytes(head)
+        (more,) = buffers((yield (form.block(address, at + size + 4),)))
+        head = bytes(more)
     verify(head[: at + size + 4], form.base + address, "an object header")
     messages: list[Message] = []
     tracked = bool(flags & 0x04)
@@ -185,7 +186,7 @@ def _continue(form: Form, pending: list[tuple[int, int]], messages: list[Message
             if place in seen or len(seen) > MOST_CONTINUATIONS or total > MOST_BYTES:
                 raise CorruptFile(form.base + place, "object header continuations run in a circle")
             seen.add(place)
-        blocks = yield [form.block(place, size) for place, size in pending]
+        blocks = buffers((yield [form.block(place, size) for place, size in pending]))
         found: list[tuple[int, int]] = []
         for (place, size), block in zip(pending, blocks, strict=True):
             data = bytes(block)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
 
 

@@ -1,29 +1,28 @@
 """The members of a group: old groups (symbol tables) and new ones (link messages, compact or dense).
 
 Format specification III.A.1, III.B-D (old), IV.A.2.c, IV.A.2.g (new). Hard, soft, external and user-defined links are
-told apart here; following them is the scan's business.
+told apart here; they are followed in `linked_files`.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import both, buffers
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, Header
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
 from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, dense_addresses, dense_objects
-from byteatlas_scanners.hdf5.steps import both
+from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
 
 MOST_NODES = 1 << 20
 MOST_LEVELS = 32
 
 _CACHED_SOFT = 2
-
-END_OF_FREE = 1
 
 
 class Hard(NamedTuple):
@@ -129,9 +128,9 @@ def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:
 def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Link]]:
     if tree is None or heap is None:
         raise CorruptFile(form.base, "an old-style group without a B-tree or heap")
-    nodes, names = yield from both(_symbol_nodes(form, tree), _local_heap(form, heap))
+    nodes, names = yield from both(_symbol_nodes(form, tree), read_local_heap(form, heap))
     size = 8 + 2 * form.leaf_k * (2 * form.offsets + 24)
-    blocks = yield [form.block(address, size) for address, _ in nodes]
+    blocks = buffers((yield [form.block(address, size) for address, _ in nodes]))
     found: list[Link] = []
     last = b""
     for (address, bounds), block in zip(nodes, blocks, strict=True):
@@ -145,7 +144,7 @@ def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Lin
 
 
 def _check_names(form: Form, address: int, found: list[bytes], last: bytes, bounds: list[tuple[bytes, bytes]]) -> None:
-    """The library searches by name: names that are out of order, or outside of their node's keys, it would not find."""
+    """libhdf5 searches by name: names that are out of order, or outside of their node's keys, it would not find."""
     if not found:
         return
     sound = all(a < b for a, b in pairwise(found)) and (found[0] > last or not last)
@@ -164,7 +163,7 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
     level: list[tuple[int, Bounds]] = [(address, ())]
     seen, depth = {address}, -1
     for _ in range(MOST_LEVELS):
-        blocks = yield [form.block(at, size) for at, _ in level]
+        blocks = buffers((yield [form.block(at, size) for at, _ in level]))
         below: list[tuple[int, Bounds]] = []
         for (at, bounds), block in zip(level, blocks, strict=True):
             cursor = Cursor(form, block)
@@ -191,41 +190,6 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
     raise CorruptFile(form.base + address, "a group's B-tree is too deep")
 
 
-def _local_heap(form: Form, address: int) -> Parse[bytes]:
-    """The data segment of a local heap: names, each ended by NUL."""
-    (data,) = yield (form.block(address, 8 + 2 * form.lengths + form.offsets),)
-    cursor = Cursor(form, data)
-    cursor.expect(b"HEAP", 0)
-    cursor.skip(3)
-    size, free = cursor.length(), cursor.length()
-    segment = cursor.address()
-    if segment is None:
-        raise CorruptFile(form.base + address, "a local heap without data")
-    (names,) = yield (form.block(segment, size),)
-    names = bytes(names)
-    _check_free(form, names, free)
-    return names
-
-
-def _check_free(form: Form, names: bytes, at: int) -> None:
-    """The list of free blocks must be sound: the library checks it before it reads a name (H5HL__fl_deserialize)."""
-    width = form.lengths
-    nowhere = (END_OF_FREE, (1 << (8 * width)) - 1)
-    for _ in range(len(names) // (2 * width) + 1):
-        if at in nowhere:
-            return
-        if at + 2 * width > len(names):
-            break
-        size = int.from_bytes(names[at + width : at + 2 * width], "little")
-        if at + size > len(names):
-            break
-        at = int.from_bytes(names[at : at + width], "little")
-    raise CorruptFile(form.base, "a local heap whose list of free blocks is damaged")
-
-
-read_local_heap = _local_heap
-
-
 def _symbols(form: Form, address: int, data: bytes, names: bytes) -> tuple[list[bytes], list[Link]]:
     """The entries of a symbol table node: their names as stored, and as links."""
     if data[:5] != b"SNOD\x01":
@@ -249,11 +213,3 @@ def _symbols(form: Form, address: int, data: bytes, names: bytes) -> tuple[list[
         else:
             links.append(Link(name, Hard(target)))
     return raw, links
-
-
-def heap_text(names: bytes, at: int) -> bytes:
-    """The NUL-terminated text at one offset of a local heap's data. Raises `CorruptFile`."""
-    end = names.find(b"\0", at)
-    if at >= len(names) or end < 0:
-        raise CorruptFile(at, "a name outside of its local heap")
-    return names[at:end]

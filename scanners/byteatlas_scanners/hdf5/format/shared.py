@@ -6,16 +6,18 @@ What is shared by many objects is read once per file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.dataspace import Dataspace
 from byteatlas_scanners.hdf5.format.header import SHARED, Message, read_header
 from byteatlas_scanners.hdf5.format.types import Datatype
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
-from byteatlas_scanners.hdf5.heaps.fractal import Heap, fetch, read_heap
+from byteatlas_scanners.hdf5.heaps.fractal import fetch
+from byteatlas_scanners.hdf5.heaps.fractal_header import Heap, read_heap
 
 T = TypeVar("T")
 
@@ -110,7 +112,7 @@ class Shared:
         if form.shared_table is None:
             raise CorruptFile(form.base, "a shared message in a file without a table of them")
         size = 4 + form.shared_indexes * (14 + 2 * form.offsets) + 4
-        (data,) = yield (form.block(form.shared_table, size),)
+        (data,) = buffers((yield (form.block(form.shared_table, size),)))
         verify(data, form.base + form.shared_table, "the table of shared messages")
         cursor = Cursor(form, data)
         if cursor.take(4) != b"SMTB":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas.types import ByteRange
+from byteatlas.values import dataclass, replace
 from byteatlas_scanners.hdf5.format.header import Header, read_header
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 
@@ -55,7 +56,7 @@ def search(source: SourceInfo) -> Parse[int | None]:
     """The byte at which the superblock begins, None when there is none."""
     size = source.size or 0
     spots = [at for at in places(size) if at + 8 <= size]
-    answers = yield [ByteRange(at, 8) for at in spots]
+    answers = buffers((yield [ByteRange(at, 8) for at in spots]))
     return next((at for at, data in zip(spots, answers, strict=True) if bytes(data) == SIGNATURE), None)
 
 
@@ -73,12 +74,12 @@ def read_start(source: SourceInfo) -> Parse[Start]:
     Raises `CorruptFile`, or `Unsupported` for files that are one part of several (family, multi and split drivers).
     """
     size = source.size or 0
-    (head,) = yield (ByteRange(0, min(size, 2048)),)
+    (head,) = buffers((yield (ByteRange(0, min(size, 2048)),)))
     head = bytes(head)
     base = next((at for at in places(len(head)) if head[at : at + 8] == SIGNATURE), None)
     if base is None:
         base = yield from find(source)
-        (head,) = yield (ByteRange(base, min(size - base, 512)),)
+        (head,) = buffers((yield (ByteRange(base, min(size - base, 512)),)))
         head = bytes(head)
     else:
         head = head[base:]
@@ -126,7 +127,7 @@ def _old(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     form = _ended(form, end, stored_base)
     form = replace(form, leaf_k=leaf_k, group_k=group_k, chunk_k=chunk_k)
     if driver is not None:
-        (block,) = yield (form.block(driver, 16),)
+        (block,) = buffers((yield (form.block(driver, 16),)))
         _refuse_driver(bytes(block[8:16]))
     if root is None:
         raise CorruptFile(base, "no root group")
@@ -154,7 +155,7 @@ def _new(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
 def _ended(form: Form, end: int | None, stored_base: int | None) -> Form:
     """With the end recorded in the file: nothing behind it counts.
 
-    A file that ends earlier has lost data (the library does not open it either).
+    A file that ends earlier has lost data (libhdf5 does not open it either).
     """
     if end is None or not 0 < end - (stored_base or 0) <= form.size:
         raise CorruptFile(form.base, f"truncated: {form.base + form.size} bytes of {end}")
@@ -186,7 +187,7 @@ def _extended(form: Form, header: Header) -> Form:
 
 
 def _check_space_info(form: Form, cursor: Cursor) -> None:
-    """Where free space is managed; nothing that reading needs, but the library refuses a file without its fields."""
+    """Where free space is managed; nothing that reading needs, but libhdf5 refuses a file without its fields."""
     version, strategy = cursor.u8(), cursor.u8()
     if version == 1:
         persistent = cursor.u8()

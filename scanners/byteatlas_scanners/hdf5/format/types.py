@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
+
+from byteatlas.values import dataclass, field
 
 
 class Kind(Enum):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from byteatlas.checksums import lookup3, lookup3_function
 from byteatlas.errors import CorruptFile
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass
 
 MALFORMED = (struct.error, IndexError, ValueError, OverflowError)
 """What decoding damaged bytes may raise besides `CorruptFile`: a field that is cut off, text that is not text, ..."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas_scanners.hdf5.format.btree2 import leaf_records, leaf_size, parse_tree, read_records, tree_size
 from byteatlas_scanners.hdf5.format.header import SHARED
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
-from byteatlas_scanners.hdf5.heaps.fractal import fetch, heap_size, parse_heap, small_objects
+from byteatlas_scanners.hdf5.heaps.fractal import fetch, small_objects
+from byteatlas_scanners.hdf5.heaps.fractal_header import heap_size, parse_heap
 
 LINK_NAMES, ATTRIBUTE_NAMES = 5, 8
 """Types of B-trees."""
@@ -41,7 +43,7 @@ def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tu
     Of attributes that are shared the object is their id in the heap of shared messages.
     """
     asks = (form.block(tree_at, tree_size(form)), form.block(heap_at, heap_size(form)))
-    head, start = yield asks
+    head, start = buffers((yield asks))
     tree = parse_tree(form, tree_at, head, kind)
     heap = yield from parse_heap(form, heap_at, start)
     if tree.root is None or not tree.total:
@@ -51,7 +53,7 @@ def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tu
         records = _cut(rows.tobytes(), tree.record_size)
         block = None
     else:  # one leaf and one block, as nearly always: both at once
-        leaf, block = yield (form.block(tree.root, leaf_size(form, tree)), form.block(heap.root, heap.start))
+        leaf, block = buffers((yield (form.block(tree.root, leaf_size(form, tree)), form.block(heap.root, heap.start))))
         records = _cut(leaf_records(form, tree, leaf), tree.record_size)
     ids = [record[ID_OF[kind]] for record in records]
     own = [i for i, record in enumerate(records) if kind == LINK_NAMES or not record[FLAGS_AT] & SHARED]

@@ -1,4 +1,4 @@
-"""Fractal heaps (format specification III.G): the objects behind a list of heap ids.
+"""Objects of fractal heaps (format specification III.G), by their ids.
 
 Managed objects live in direct blocks that hang under (nested) indirect blocks, huge ones anywhere in the file, tiny
 ones in the id itself. Only the blocks that hold wanted objects are read, one batch per level.
@@ -6,61 +6,21 @@ ones in the id itself. Only the blocks that hold wanted objects are read, one ba
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers
 from byteatlas.types import Buffer
-from byteatlas_scanners.hdf5.filters.message import Pipeline, undo
-from byteatlas_scanners.hdf5.filters.message import parse as parse_pipeline
+from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
+from byteatlas_scanners.hdf5.filters.message import Pipeline
 from byteatlas_scanners.hdf5.format.btree2 import read_records, read_tree
-from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify, width_of
+from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
+from byteatlas_scanners.hdf5.heaps.fractal_header import Heap
 
 MOST_BYTES = 256 << 20
 MOST_NESTING = 16
-
-
-class Heap(NamedTuple):
-    """A heap's header, with the widths that follow from it.
-
-    Attributes:
-        rows: rows of the root indirect block; 0 = the root is a direct block.
-        filter_size, filter_mask: of the root direct block, when the heap is filtered.
-        offset_width, length_width: of the fields in a managed object's id.
-    """
-
-    address: int
-    id_size: int
-    checked: bool
-    largest_managed: int
-    huge_tree: int | None
-    width: int
-    start: int
-    largest_direct: int
-    bits: int
-    root: int | None
-    rows: int
-    pipeline: Pipeline | None
-    filter_size: int
-    filter_mask: int
-    offset_width: int
-    length_width: int
-
-    @property
-    def prefix(self) -> int:
-        """Bytes of the block offset field in every block."""
-        return self.offset_width
-
-    def row_size(self, row: int) -> int:
-        """Size of the blocks in one row of the doubling table."""
-        return self.start if row < 2 else self.start << (row - 1)
-
-    @property
-    def direct_rows(self) -> int:
-        return self.largest_direct.bit_length() - self.start.bit_length() + 2
 
 
 class _Place(NamedTuple):
@@ -74,63 +34,12 @@ class _Place(NamedTuple):
     mask: int = 0
 
 
-@cache
-def _fields(offsets: int, lengths: int) -> struct.Struct:
-    """The fixed part of a heap's header; what is skipped are statistics and the free space's address."""
-    return struct.Struct(f"<4sBHHBI{lengths}x{offsets}s{9 * lengths + offsets}xH{lengths}s{lengths}sHH{offsets}sH")
-
-
-def _number(data: bytes) -> int:
-    return int.from_bytes(data, "little")
-
-
-def _address(form: Form, data: bytes) -> int | None:
-    value = int.from_bytes(data, "little")
-    return None if value == form.undefined else value
-
-
-def heap_size(form: Form) -> int:
-    """Bytes of a heap's header without filters."""
-    return 26 + 12 * form.lengths + 3 * form.offsets
-
-
-def read_heap(form: Form, address: int) -> Parse[Heap]:
-    """A heap's header. Raises `CorruptFile`."""
-    (data,) = yield (form.block(address, heap_size(form)),)
-    return (yield from parse_heap(form, address, data))
-
-
-def parse_heap(form: Form, address: int, data: Buffer) -> Parse[Heap]:
-    """A heap's header from its first `heap_size` bytes; more are asked for when it is filtered."""
-    filtered = int.from_bytes(data[7:9], "little")
-    if filtered:
-        size = heap_size(form) + form.lengths + 4 + filtered
-        (data,) = yield (form.block(address, size),)
-    verify(data, form.base + address, "a fractal heap")
-    fields = _fields(form.offsets, form.lengths).unpack_from(data)
-    if fields[0] != b"FRHP" or fields[1]:
-        raise CorruptFile(form.base + address, "no fractal heap, or one of an unknown version")
-    id_size, flags, largest, huge = fields[2], fields[4], fields[5], _address(form, fields[6])
-    width, start, direct, bits, rows = fields[7], *map(_number, fields[8:10]), fields[10], fields[13]
-    root = _address(form, fields[12])
-    pipeline, stored, mask = None, 0, 0
-    if filtered:
-        cursor = Cursor(form, data, 22 + 12 * form.lengths + 3 * form.offsets)
-        stored, mask = cursor.length(), cursor.u32()
-        pipeline = parse_pipeline(cursor.take(filtered))
-    powers = all(n and not n & (n - 1) for n in (width, start, direct))
-    if not powers or start > direct or bits > 64 or id_size < 2 or rows > 64:
-        raise CorruptFile(form.base + address, "a fractal heap with impossible sizes")
-    length_width = min((direct.bit_length() + 6) // 8, width_of(largest))
-    checked = bool(flags & 2)
-    return Heap(
-        address, id_size, checked, largest, huge, width, start, direct, bits, root, rows,
-        pipeline, stored, mask, (bits + 7) // 8, length_width,
-    )  # fmt: skip
-
-
 def small_objects(form: Form, heap: Heap, block: Buffer, ids: Sequence[bytes]) -> list[bytes] | None:
-    """The objects of a heap that is one plain direct block; None when some are elsewhere."""
+    """The objects of a heap that is one plain direct block; None when some are elsewhere.
+
+    A second, shorter way beside `fetch`: it makes the scan of a typical netCDF-4 file a tenth faster, and one round
+    trip shorter where files are remote (``python -m tests.bench scan``, "300 datasets" and "a netCDF-4 file").
+    """
     data = bytes(block)
     head = _direct_head(form, heap, _Place(heap.root or 0, 0, heap.start, 0, heap.start), data)
     split, end, number = 1 + heap.offset_width, 1 + heap.offset_width + heap.length_width, int.from_bytes
@@ -192,7 +101,9 @@ def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], o
             break
         if sum(_bytes(form, heap, p) for p, _ in level) > MOST_BYTES:
             raise CorruptFile(form.base + heap.address, "a heap too large to read")
-        blocks = yield [form.block(p.address, _bytes(form, heap, p)) for p, _ in level]
+        blocks = buffers((yield [form.block(p.address, _bytes(form, heap, p)) for p, _ in level]))
+        if heap.pipeline is not None:
+            blocks = yield from _plain_blocks(form, heap.pipeline, [p for p, _ in level], blocks)
         below: list[tuple[_Place, list[tuple[int, int, int]]]] = []
         for (place, inside), block in zip(level, blocks, strict=True):
             if place.rows:
@@ -202,6 +113,18 @@ def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], o
         level = below
     if missing:
         raise CorruptFile(form.base + heap.address, "heap objects that are in none of the heap's blocks")
+
+
+def _plain_blocks(
+    form: Form, pipeline: Pipeline, places: Sequence[_Place], blocks: Sequence[Buffer]
+) -> Parse[list[Buffer]]:
+    """The same blocks, the direct ones before filters (indirect ones have none)."""
+    out = list(blocks)
+    direct = [i for i, place in enumerate(places) if not place.rows]
+    stored = [Filtered(p.mask, out[i], p.size, form.base + p.address) for i in direct for p in (places[i],)]
+    for i, data in zip(direct, (yield from unfiltered(pipeline, stored)), strict=True):
+        out[i] = data
+    return out
 
 
 def _bytes(form: Form, heap: Heap, place: _Place) -> int:
@@ -216,8 +139,6 @@ def _bytes(form: Form, heap: Heap, place: _Place) -> int:
 def _direct(
     form: Form, heap: Heap, place: _Place, data: bytes, wanted: list[tuple[int, int, int]], out: list[bytes | None]
 ) -> int:
-    if heap.pipeline is not None:
-        data = undo(heap.pipeline, place.mask, data, place.size)
     head = _direct_head(form, heap, place, data)
     for offset, length, i in wanted:
         at = offset - place.begin
@@ -288,9 +209,15 @@ def _fetch_huge(form: Form, heap: Heap, ids: Sequence[bytes], which: list[int], 
         if address is None or size > MOST_BYTES or length > MOST_BYTES:
             raise CorruptFile(form.base + heap.address, "a huge heap object without a sound place")
         spots.append((address, length, mask, size))
-    blocks = yield [form.block(address, length) for address, length, _, _ in spots]
-    for i, block, (_, _, mask, size) in zip(which, blocks, spots, strict=True):
-        out[i] = bytes(block) if heap.pipeline is None else undo(heap.pipeline, mask, bytes(block), size)
+    blocks = buffers((yield [form.block(address, length) for address, length, _, _ in spots]))
+    if heap.pipeline is not None:
+        stored = [
+            Filtered(mask, block, size, form.base + address)
+            for block, (address, _, mask, size) in zip(blocks, spots, strict=True)
+        ]
+        blocks = yield from unfiltered(heap.pipeline, stored)
+    for i, block in zip(which, blocks, strict=True):
+        out[i] = bytes(block)
 
 
 def _huge_by_key(form: Form, heap: Heap, ids: Sequence[bytes], which: list[int]) -> Parse[dict[int, bytes]]:

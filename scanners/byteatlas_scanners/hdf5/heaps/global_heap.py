@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
-from byteatlas.errors import ByteatlasError, CorruptFile
-from byteatlas.scanning.contract import Parse, gather
+from byteatlas.errors import CorruptFile, FileFault
+from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import buffers, gather
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.wire import Form
 
 USUAL_SIZE = LEAST_SIZE = 4096
@@ -19,7 +20,7 @@ class GlobalHeaps:
     """The collections of one file that were asked for. What failed to read is kept as its error."""
 
     form: Form
-    collections: dict[int, dict[int, bytes] | ByteatlasError] = field(default_factory=dict)
+    collections: dict[int, dict[int, bytes] | FileFault] = field(default_factory=dict)
     held: int = 0
 
     def load(self, addresses: Iterable[int]) -> Parse[None]:
@@ -33,7 +34,7 @@ class GlobalHeaps:
     def get(self, address: int, index: int) -> bytes:
         """One object's bytes. Raises `CorruptFile` when it is not there, or its collection was not loaded."""
         collection = self.collections.get(address)
-        if isinstance(collection, ByteatlasError):
+        if isinstance(collection, FileFault):
             raise collection
         if collection is None or index not in collection:
             raise CorruptFile(self.form.base + address, f"no object {index} in the global heap")
@@ -41,7 +42,7 @@ class GlobalHeaps:
 
     def _read(self, address: int) -> Parse[dict[int, bytes]]:
         form = self.form
-        (data,) = yield (form.some(address, USUAL_SIZE),)
+        (data,) = buffers((yield (form.some(address, USUAL_SIZE),)))
         data = bytes(data)
         if data[:5] != b"GCOL\x01":
             raise CorruptFile(form.base + address, "no global heap collection")
@@ -52,7 +53,7 @@ class GlobalHeaps:
         if size > form.size or self.held > MOST_BYTES:
             raise CorruptFile(form.base + address, f"global heap collections of {self.held} bytes")
         if size > len(data):
-            (data,) = yield (form.block(address, size),)
+            (data,) = buffers((yield (form.block(address, size),)))
             data = bytes(data)
         return _objects(form, data, size)
 

@@ -10,20 +10,20 @@ Text is UTF-8; bytes that are not become Latin-1, which loses nothing.
 
 from __future__ import annotations
 
-import base64
 import math
 import struct
+from binascii import b2a_base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.meta.elements import Plain, decode
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.types import NULLTERM, OBJECT, REGION, SPACEPAD, Datatype, Kind
 from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
 from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps
@@ -101,7 +101,7 @@ class Lookup:
         if found is None:
             self.missing.add(address)
             self.missed += 1
-        if isinstance(found, ByteatlasError):
+        if isinstance(found, FileFault):
             raise found
         return found
 
@@ -109,14 +109,14 @@ class Lookup:
 def attribute_json(value: Value, context: Context) -> Parse[JSON]:
     """One attribute. Raises `Unsupported` and `CorruptFile`."""
     (found,) = yield from attributes_json((value,), context)
-    if isinstance(found, ByteatlasError):
+    if isinstance(found, FileFault):
         raise found
     return found
 
 
-def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSON | ByteatlasError]]:
+def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSON | FileFault]]:
     """Many attributes at once: all that need heap collections wait for one common read. Errors stand in their place."""
-    out: list[JSON | ByteatlasError] = [None] * len(values)
+    out: list[JSON | FileFault] = [None] * len(values)
     lookup = Lookup(context)
     waiting: Sequence[int] = range(len(values))
     for _ in range(MOST_NESTING):
@@ -125,7 +125,7 @@ def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSO
             known = lookup.missed
             try:
                 out[i] = _value(values[i], lookup)
-            except ByteatlasError as error:
+            except FileFault as error:
                 out[i] = error
             except MALFORMED as error:
                 out[i] = CorruptFile(context.form.base, f"a damaged value ({error})")
@@ -254,7 +254,7 @@ def _numbers(dt: Datatype, data: bytes, count: int) -> list[JSON]:
         case "c":
             return [[z.real, z.imag] for z in found.tolist()]
         case "V" if found.dtype.names is None:
-            return [base64.b64encode(raw.tobytes()).decode("ascii") for raw in found]
+            return [b2a_base64(raw.tobytes(), newline=False).decode("ascii") for raw in found]
         case "V":  # a complex number of half floats
             return [list(pair) for pair in found.tolist()]
         case "m":

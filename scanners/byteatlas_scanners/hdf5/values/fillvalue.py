@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.elements import decode, dtype
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.types import Datatype, Kind
 from byteatlas_scanners.hdf5.values.zarr_type import layout
 
@@ -27,7 +27,7 @@ class Fill:
     Attributes:
         defined: False when the file says that there is none.
         value: the bytes of one element in the dataset's datatype; None = the default, zero.
-        when: when it is written; with NEVER the library does not apply it when reading either.
+        when: when it is written; with NEVER libhdf5 does not apply it when reading either.
     """
 
     defined: bool = True
@@ -38,7 +38,7 @@ class Fill:
     def effective(self) -> bytes | None:
         """The bytes that elements nobody wrote read as; None = zero.
 
-        Where the library leaves the caller's buffer alone (undefined, or never filled), that buffer is zero in
+        Where libhdf5 leaves the caller's buffer alone (undefined, or never filled), that buffer is zero in
         every binding for Python.
         """
         return self.value if self.defined and self.when != NEVER else None

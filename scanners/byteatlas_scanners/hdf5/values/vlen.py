@@ -10,47 +10,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptFile, Unsupported
-from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest
 from byteatlas.meta import dtypes
 from byteatlas.meta.elements import decode, dtype
 from byteatlas.meta.model import CodecSpec, DataType
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
-from byteatlas.types import ByteRange, Shape
-from byteatlas_scanners.hdf5.filters.message import Pipeline, undo
+from byteatlas.types import Shape
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.types import Datatype, Kind
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.values.as_json import MOST_NESTING, Context, Lookup, json_values, references, strings
-from byteatlas_scanners.hdf5.values.fillvalue import Fill
+from byteatlas_scanners.hdf5.values.records import Records, elements
 from byteatlas_scanners.hdf5.values.zarr_type import Stored, layout
 
 MOST_CHUNKS = 100_000
-BATCH = 32 << 20
-"""Bytes of chunks that are fetched at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """Where the records of a dataset lie.
-
-    Attributes:
-        masks: the filter mask of each encoding in ``manifest``.
-    """
-
-    dt: Datatype
-    shape: Shape
-    chunk: Shape
-    pipeline: Pipeline
-    masks: tuple[int, ...]
-    fill: Fill
-    manifest: ChunkManifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +79,7 @@ def _read(records: Records, context: Context, most: int) -> Parse[Inlined]:
     while dt.kind is Kind.ARRAY and dt.base is not None:
         inner, dt = inner + dt.dims, dt.base
     _check(dt)
-    data = yield from _elements(records)
+    data = yield from elements(records)
     count = math.prod(records.shape) * math.prod(inner)
     if dt.kind in (Kind.VLEN, Kind.VLEN_STRING):
         yield from context.heaps.load(_check_size(data, count, dt, context, most))
@@ -133,7 +112,7 @@ def _check_listed(dt: Datatype) -> None:
     if dt.kind in (Kind.OPAQUE, Kind.TIME):
         raise Unsupported(Reason.DATATYPE, "sequences of opaque data or of times")
     if dt.kind is Kind.VLEN and dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
-        # The HDF5 library gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
+        # libhdf5 gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
         raise Unsupported(Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently")
     for inner in (dt.base, *(m.type for m in dt.members)):
         if inner is not None:
@@ -147,48 +126,6 @@ def _check_member(dt: Datatype) -> None:
         _check_member(dt.base)
     else:
         _check(dt)
-
-
-def _elements(records: Records) -> Parse[bytes]:
-    """The dataset's own bytes, in C order, missing chunks filled."""
-    size, shape, chunk = records.dt.size, records.shape, records.chunk
-    fill = records.fill.effective
-    element = fill if fill is not None and len(fill) == size else bytes(size)
-    count = math.prod(shape)
-    out = np.frombuffer(bytearray(element * count), f"V{size}").reshape(shape)
-    manifest = records.manifest
-    rows: list[int] = np.flatnonzero(manifest.source != MISSING).tolist()
-    steps = math.prod(chunk) * size
-    per = max(1, BATCH // max(1, steps))
-    for first in range(0, len(rows), per):
-        some = rows[first : first + per]
-        blocks = yield from _blocks(manifest, some)
-        for row, block in zip(some, blocks, strict=True):
-            mask = records.masks[0 if manifest.encoding is None else int(manifest.encoding[row])]
-            raw = undo(records.pipeline, mask, block, steps) if records.pipeline.filters else block
-            if len(raw) < steps:
-                raise CorruptFile(int(manifest.offset[row]), f"a chunk of {len(raw)} bytes instead of {steps}")
-            _place(out, np.frombuffer(raw, out.dtype, math.prod(chunk)).reshape(chunk), row, manifest.grid_shape)
-    return out.tobytes()
-
-
-def _blocks(manifest: ChunkManifest, rows: Sequence[int]) -> Parse[list[bytes]]:
-    asks = [
-        ByteRange(int(manifest.offset[row]), int(manifest.length[row]))
-        for row in rows
-        if manifest.source[row] != INLINE
-    ]
-    answers = iter((yield asks) if asks else ())
-    return [manifest.inlined[row] if manifest.source[row] == INLINE else bytes(next(answers)) for row in rows]
-
-
-def _place(out: NDArray[Any], block: NDArray[Any], row: int, grid: Shape) -> None:
-    index = np.unravel_index(row, grid) if grid else ()
-    begin = [int(i) * c for i, c in zip(index, block.shape, strict=True)]
-    where = tuple(slice(b, b + c) for b, c in zip(begin, block.shape, strict=True))
-    place: tuple[Any, ...] = (*where, ...)  # a view, also of a scalar
-    target: NDArray[Any] = out[place]
-    target[...] = block[tuple(slice(0, n) for n in target.shape)]
 
 
 def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: int) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from byteatlas.meta.elements import (
 from byteatlas.meta.model import CodecSpec, DataType
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.types import Datatype, Kind
 
 ELEMENTS = "byteatlas.hdf5-elements"
@@ -135,7 +135,7 @@ def layout(dt: Datatype) -> ElementLayout:
         case Kind.COMPOUND:
             return _compound(dt)
         case Kind.TIME:
-            raise _unsupported("the time class (which the library itself does not convert)")
+            raise _unsupported("the time class (which libhdf5 itself does not convert)")
         case Kind.REFERENCE:
             raise _unsupported("references inside of fixed-size data")
         case _:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from byteatlas.meta.model import (
     RegularGrid,
 )
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.virtual.mappings import MOST_CELLS, Box
 
 RAW = frozenset(("bytes", "byteatlas.bytes"))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.scanning.reasons import Reason
+from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 from byteatlas_scanners.hdf5.virtual.selection import Selection, Slab, read_selection
 

@@ -6,61 +6,112 @@ import math
 from collections.abc import Mapping
 
 from byteatlas.types import JSON
-from byteatlas_scanners.tiff.crs import epsg
-from byteatlas_scanners.tiff.crs.epsg import Method
+from byteatlas_scanners.tiff.crs.figure import inverse_flattening, semi_major
+from byteatlas_scanners.tiff.crs.registry import CRSDocument
+from byteatlas_scanners.tiff.crs.wkt import GREENWICH
 
-CF_NAMES: Mapping[int, str] = {
-    epsg.LAT_0: "latitude_of_projection_origin",
-    epsg.LAT_F: "latitude_of_projection_origin",
-    epsg.X_0: "false_easting",
-    epsg.Y_0: "false_northing",
-    epsg.X_F: "false_easting",
-    epsg.Y_F: "false_northing",
+METHODS: Mapping[str, str] = {
+    "Transverse Mercator": "transverse_mercator",
+    "Mercator (variant A)": "mercator",
+    "Mercator (variant B)": "mercator",
+    "Lambert Conic Conformal (1SP)": "lambert_conformal_conic",
+    "Lambert Conic Conformal (2SP)": "lambert_conformal_conic",
+    "Lambert Azimuthal Equal Area": "lambert_azimuthal_equal_area",
+    "Lambert Cylindrical Equal Area": "lambert_cylindrical_equal_area",
+    "Albers Equal Area": "albers_conical_equal_area",
+    "Azimuthal Equidistant": "azimuthal_equidistant",
+    "Stereographic": "stereographic",
+    "Polar Stereographic (variant A)": "polar_stereographic",
+    "Polar Stereographic (variant B)": "polar_stereographic",
+    "Orthographic": "orthographic",
+    "Sinusoidal": "sinusoidal",
+    "Geostationary Satellite (Sweep X)": "geostationary",
+    "Geostationary Satellite (Sweep Y)": "geostationary",
 }
-CF_LONGITUDE: Mapping[str, str] = {
-    "transverse_mercator": "longitude_of_central_meridian",
-    "albers_conical_equal_area": "longitude_of_central_meridian",
-    "lambert_conformal_conic": "longitude_of_central_meridian",
-    "lambert_cylindrical_equal_area": "longitude_of_central_meridian",
+PARAMETERS: Mapping[str, str] = {
+    "Latitude of natural origin": "latitude_of_projection_origin",
+    "Latitude of false origin": "latitude_of_projection_origin",
+    "False easting": "false_easting",
+    "False northing": "false_northing",
+    "Easting at false origin": "false_easting",
+    "Northing at false origin": "false_northing",
+    "Latitude of standard parallel": "standard_parallel",
+    "Latitude of 1st standard parallel": "standard_parallel",
+    "Satellite Height": "perspective_point_height",
+}
+LONGITUDES = ("Longitude of natural origin", "Longitude of false origin", "Longitude of origin")
+CENTRAL_MERIDIAN = "longitude_of_central_meridian"
+LONGITUDE_NAMES: Mapping[str, str] = {
+    "transverse_mercator": CENTRAL_MERIDIAN,
+    "albers_conical_equal_area": CENTRAL_MERIDIAN,
+    "lambert_conformal_conic": CENTRAL_MERIDIAN,
+    "lambert_cylindrical_equal_area": CENTRAL_MERIDIAN,
     "polar_stereographic": "straight_vertical_longitude_from_pole",
 }
 
 
-def cf_geographic(base: Mapping[str, JSON]) -> dict[str, JSON]:
-    """CF attributes of a geographic system."""
-    ellipsoid = base["datum"]["ellipsoid"]
-    found: dict[str, JSON] = {"grid_mapping_name": "latitude_longitude"}
+def cf_attributes(crs: Mapping[str, JSON]) -> CRSDocument:
+    """Grid mapping attributes: degrees and metres; only the ellipsoid's where CF has no name for the method."""
+    match crs["type"]:
+        case "GeographicCRS":
+            return {"grid_mapping_name": "latitude_longitude", **_figure(crs)}
+        case "ProjectedCRS":
+            return _figure(crs["base_crs"]) | _projection(crs["conversion"])
+        case _:
+            return {}
+
+
+def _figure(base: Mapping[str, JSON]) -> CRSDocument:
+    """The figure of the Earth."""
+    datum = base.get("datum") or base["datum_ensemble"]
+    ellipsoid = datum["ellipsoid"]
     if "radius" in ellipsoid:
-        found["earth_radius"] = ellipsoid["radius"]
+        found: CRSDocument = {"earth_radius": semi_major(ellipsoid)}
     else:
-        found["semi_major_axis"] = ellipsoid["semi_major_axis"]
-        found["inverse_flattening"] = ellipsoid["inverse_flattening"]
-    found["longitude_of_prime_meridian"] = base["datum"].get("prime_meridian", {}).get("longitude", 0.0)
+        inverse = inverse_flattening(ellipsoid)
+        found = {"semi_major_axis": semi_major(ellipsoid), "inverse_flattening": inverse}
+    found["longitude_of_prime_meridian"] = _in_degrees(datum.get("prime_meridian", GREENWICH)["longitude"])
     found["geographic_crs_name"] = base["name"]
     return found
 
 
-def cf_projected(
-    base: Mapping[str, JSON], method: Method, values: Mapping[int, float], metres: float = 1.0
-) -> dict[str, JSON]:
-    """CF attributes of a projection; only its ellipsoid's where CF has no name for the method."""
-    found = cf_geographic(base)
-    del found["grid_mapping_name"]
-    if method.cf is None:
-        return found
-    found["grid_mapping_name"] = method.cf
-    for parameter, value in values.items():
-        if parameter in CF_NAMES:
-            found[CF_NAMES[parameter]] = value * metres if "false" in CF_NAMES[parameter] else value
-        elif parameter in (epsg.LON_0, epsg.LON_F, epsg.LON_ORIGIN):
-            found[CF_LONGITUDE.get(method.cf, "longitude_of_projection_origin")] = value
-        elif parameter == epsg.K_0:
-            name = "central_meridian" if method.cf == "transverse_mercator" else "projection_origin"
-            found[f"scale_factor_at_{name}"] = value
-        elif parameter == epsg.LAT_TS:
-            found["standard_parallel"] = value
-            found["latitude_of_projection_origin"] = math.copysign(90.0, value)
-    parallels = [values[p] for p in (epsg.LAT_1, epsg.LAT_2) if p in values]
-    if parallels:
-        found["standard_parallel"] = parallels if len(parallels) > 1 else parallels[0]
+def _projection(conversion: Mapping[str, JSON]) -> CRSDocument:
+    method = conversion["method"]["name"]
+    name = METHODS.get(method)
+    if name is None:
+        return {}
+    found: CRSDocument = {"grid_mapping_name": name}
+    for parameter in conversion["parameters"]:
+        label, value = parameter["name"], _plain(parameter)
+        if label in PARAMETERS:
+            found[PARAMETERS[label]] = value
+        elif label in LONGITUDES:
+            found[LONGITUDE_NAMES.get(name, "longitude_of_projection_origin")] = value
+        elif label == "Scale factor at natural origin":
+            place = "central_meridian" if name == "transverse_mercator" else "projection_origin"
+            found[f"scale_factor_at_{place}"] = value
+        elif label == "Latitude of 2nd standard parallel":
+            found["standard_parallel"] = [found["standard_parallel"], value]
+    if method == "Lambert Conic Conformal (1SP)" and found["scale_factor_at_projection_origin"] == 1:
+        found["standard_parallel"] = found["latitude_of_projection_origin"]
+    if method == "Polar Stereographic (variant B)":
+        found["latitude_of_projection_origin"] = math.copysign(90.0, found["standard_parallel"])
+    if name == "geostationary":
+        found |= {"latitude_of_projection_origin": 0.0, "sweep_angle_axis": method[-2].lower()}
     return found
+
+
+def _plain(parameter: Mapping[str, JSON]) -> float:
+    """A parameter's value in degrees, metres or unity."""
+    unit = parameter["unit"]
+    if isinstance(unit, dict) and unit["type"] == "AngularUnit":
+        return _in_degrees({"value": parameter["value"], "unit": unit})
+    factor = unit["conversion_factor"] if isinstance(unit, dict) else 1
+    return float(parameter["value"]) * factor
+
+
+def _in_degrees(angle: JSON) -> float:
+    if not isinstance(angle, dict):
+        return float(angle)
+    factor = angle["unit"]["conversion_factor"] if isinstance(angle["unit"], dict) else math.pi / 180
+    return float(angle["value"]) * factor / (math.pi / 180)

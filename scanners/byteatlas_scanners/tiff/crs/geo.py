@@ -7,7 +7,6 @@ pixel is added exactly once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from byteatlas.meta.affine import Affine
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 from byteatlas_scanners.tiff.crs.geokeys import GeoKey, read_keys
 from byteatlas_scanners.tiff.crs.systems import Crs, describe
 from byteatlas_scanners.tiff.page import Page

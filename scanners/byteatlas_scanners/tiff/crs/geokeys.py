@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 
 from byteatlas.errors import CorruptFile
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.tiff.ifd import Ifd
 from byteatlas_scanners.tiff.tags import Tag
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from byteatlas_scanners.tiff.crs import epsg
-from byteatlas_scanners.tiff.crs.epsg import Method
-from byteatlas_scanners.tiff.crs.geokeys import GeoKey, Keys
+from byteatlas.values import dataclass
+from byteatlas_scanners.tiff.crs.geokeys import GeoKey
 
 Source = tuple[GeoKey, ...]
+
+# EPSG codes of parameters.
+LAT_0, LON_0, K_0, X_0, Y_0 = 8801, 8802, 8805, 8806, 8807
+LAT_C, LON_C, AZIMUTH, RECTIFIED, K_C, X_C, Y_C = 8811, 8812, 8813, 8814, 8815, 8816, 8817
+LAT_F, LON_F, LAT_1, LAT_2, X_F, Y_F = 8821, 8822, 8823, 8824, 8826, 8827
+LAT_TS, LON_ORIGIN = 8832, 8833
+DEFAULTS = {K_0: 1.0, K_C: 1.0, RECTIFIED: 90.0}
+"""Of parameters that are not 0 when no key gives them."""
+
 LAT: Source = (GeoKey.NAT_ORIGIN_LAT, GeoKey.CENTER_LAT, GeoKey.FALSE_ORIGIN_LAT)
 LON: Source = (
     GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG, GeoKey.FALSE_ORIGIN_LONG, GeoKey.STRAIGHT_VERT_POLE_LONG,
@@ -19,83 +27,72 @@ FALSE_LAT: Source = (GeoKey.FALSE_ORIGIN_LAT, GeoKey.NAT_ORIGIN_LAT, GeoKey.CENT
 FALSE_LON: Source = (GeoKey.FALSE_ORIGIN_LONG, GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG)
 POLE_LON: Source = (GeoKey.STRAIGHT_VERT_POLE_LONG, GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG)
 SCALE: Source = (GeoKey.SCALE_AT_NAT_ORIGIN, GeoKey.SCALE_AT_CENTER)
+CENTRE_SCALE: Source = (GeoKey.SCALE_AT_CENTER, GeoKey.SCALE_AT_NAT_ORIGIN)
 X: Source = (GeoKey.FALSE_EASTING, GeoKey.FALSE_ORIGIN_EASTING, GeoKey.CENTER_EASTING)
 Y: Source = (GeoKey.FALSE_NORTHING, GeoKey.FALSE_ORIGIN_NORTHING, GeoKey.CENTER_NORTHING)
+CENTRE_X: Source = (GeoKey.CENTER_EASTING, GeoKey.FALSE_EASTING, GeoKey.FALSE_ORIGIN_EASTING)
+CENTRE_Y: Source = (GeoKey.CENTER_NORTHING, GeoKey.FALSE_NORTHING, GeoKey.FALSE_ORIGIN_NORTHING)
 P1: Source = (GeoKey.STD_PARALLEL_1,)
 P2: Source = (GeoKey.STD_PARALLEL_2,)
-NATURAL = {epsg.LAT_0: LAT, epsg.LON_0: LON, epsg.X_0: X, epsg.Y_0: Y}
-LONGITUDE = {epsg.LON_0: LON, epsg.X_0: X, epsg.Y_0: Y}
-CONIC = {
-    epsg.LAT_F: FALSE_LAT, epsg.LON_F: FALSE_LON, epsg.LAT_1: P1, epsg.LAT_2: P2, epsg.X_F: X, epsg.Y_F: Y,
-}  # fmt: skip
+PLACE = {X_0: X, Y_0: Y}
+NATURAL = {LAT_0: LAT, LON_0: LON, **PLACE}
+SCALED = {LAT_0: LAT, LON_0: LON, K_0: SCALE, **PLACE}
+LONGITUDE = {LON_0: LON, **PLACE}
+CENTRED = {LAT_0: CENTRE_LAT, LON_0: CENTRE_LON, **PLACE}
+CONIC = {LAT_F: FALSE_LAT, LON_F: FALSE_LON, LAT_1: P1, LAT_2: P2, X_F: X, Y_F: Y}
 OBLIQUE = {
-    epsg.LAT_C: CENTRE_LAT, epsg.LON_C: CENTRE_LON, epsg.AZIMUTH: (GeoKey.AZIMUTH,),
-    epsg.RECTIFIED: (GeoKey.RECTIFIED_GRID_ANGLE,), epsg.K_C: (GeoKey.SCALE_AT_CENTER, GeoKey.SCALE_AT_NAT_ORIGIN),
+    LAT_C: CENTRE_LAT, LON_C: CENTRE_LON, AZIMUTH: (GeoKey.AZIMUTH,), RECTIFIED: (GeoKey.RECTIFIED_GRID_ANGLE,),
+    K_C: CENTRE_SCALE,
 }  # fmt: skip
 
-# ProjMethodGeoKey (GeoTIFF 1.1 annex on methods) -> method, and for each of its parameters the keys that may hold it.
-METHODS: Mapping[int, tuple[Method, Mapping[int, Source]]] = {
-    1: (epsg.TM, {**NATURAL, epsg.K_0: SCALE}),
-    3: (epsg.HOTINE_A, {**OBLIQUE, epsg.X_0: X, epsg.Y_0: Y}),
-    4: (
-        epsg.LABORDE,
-        {
-            epsg.LAT_C: CENTRE_LAT, epsg.LON_C: CENTRE_LON, epsg.AZIMUTH: (GeoKey.AZIMUTH,),
-            epsg.K_C: (GeoKey.SCALE_AT_CENTER, GeoKey.SCALE_AT_NAT_ORIGIN), epsg.X_0: X, epsg.Y_0: Y,
-        },
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A projection method.
+
+    Attributes:
+        code: in the EPSG registry; None where it has none.
+        sources: for each parameter, in the registry's order, the keys that may hold it.
+    """
+
+    name: str
+    code: int | None
+    sources: Mapping[int, Source]
+
+
+MERCATOR = 7
+MERCATOR_B = Method("Mercator (variant B)", 9805, {LAT_1: (*P1, *LAT), **LONGITUDE})
+POLAR = 15
+POLAR_B = Method("Polar Stereographic (variant B)", 9829, {LAT_TS: LAT, LON_ORIGIN: POLE_LON, **PLACE})
+METHODS: Mapping[int, Method] = {
+    1: Method("Transverse Mercator", 9807, SCALED),
+    3: Method("Hotine Oblique Mercator (variant A)", 9812, {**OBLIQUE, **PLACE}),
+    4: Method(
+        "Laborde Oblique Mercator", 9813,
+        {LAT_C: CENTRE_LAT, LON_C: CENTRE_LON, AZIMUTH: (GeoKey.AZIMUTH,), K_C: CENTRE_SCALE, **PLACE},
     ),
-    7: (epsg.MERCATOR_A, {**NATURAL, epsg.K_0: SCALE}),
-    8: (epsg.LCC_2, CONIC),
-    9: (epsg.LCC_1, {**NATURAL, epsg.K_0: SCALE}),
-    10: (epsg.LAEA, {**NATURAL, epsg.LAT_0: CENTRE_LAT, epsg.LON_0: CENTRE_LON}),
-    11: (epsg.ALBERS, {**CONIC, epsg.LAT_F: LAT, epsg.LON_F: LON}),
-    12: (epsg.AEQD, {**NATURAL, epsg.LAT_0: CENTRE_LAT, epsg.LON_0: CENTRE_LON}),
-    13: (epsg.EQUIDISTANT_CONIC, CONIC),
-    14: (epsg.STEREO, {**NATURAL, epsg.K_0: SCALE}),
-    15: (epsg.POLAR_A, {**NATURAL, epsg.LON_0: POLE_LON, epsg.K_0: SCALE}),
-    16: (epsg.OBLIQUE_STEREO, {**NATURAL, epsg.K_0: SCALE}),
-    17: (epsg.EQUIRECTANGULAR, {epsg.LAT_1: (GeoKey.STD_PARALLEL_1, GeoKey.CENTER_LAT), **LONGITUDE}),
-    18: (epsg.CASSINI, NATURAL),
-    19: (epsg.GNOMONIC, NATURAL),
-    20: (epsg.MILLER, LONGITUDE),
-    21: (epsg.ORTHOGRAPHIC, NATURAL),
-    22: (epsg.POLYCONIC, NATURAL),
-    23: (epsg.ROBINSON, LONGITUDE),
-    24: (epsg.SINUSOIDAL, LONGITUDE),
-    25: (epsg.VAN_DER_GRINTEN, LONGITUDE),
-    26: (epsg.NZMG, NATURAL),
-    27: (epsg.TM_SOUTH, {**NATURAL, epsg.K_0: SCALE}),
-    28: (epsg.CEA, {epsg.LAT_1: P1, **LONGITUDE}),
+    MERCATOR: Method("Mercator (variant A)", 9804, SCALED),
+    8: Method("Lambert Conic Conformal (2SP)", 9802, CONIC),
+    9: Method("Lambert Conic Conformal (1SP)", 9801, SCALED),
+    10: Method("Lambert Azimuthal Equal Area", 9820, CENTRED),
+    11: Method("Albers Equal Area", 9822, {**CONIC, LAT_F: LAT, LON_F: LON}),
+    12: Method("Azimuthal Equidistant", 1125, CENTRED),
+    13: Method("Equidistant Conic", 1119, CONIC),
+    14: Method("Stereographic", None, SCALED),
+    POLAR: Method("Polar Stereographic (variant A)", 9810, {**SCALED, LON_0: POLE_LON}),
+    16: Method("Oblique Stereographic", 9809, SCALED),
+    17: Method("Equidistant Cylindrical", 1028, {LAT_1: (GeoKey.STD_PARALLEL_1, GeoKey.CENTER_LAT), **LONGITUDE}),
+    18: Method("Cassini-Soldner", 9806, NATURAL),
+    19: Method("Gnomonic", None, NATURAL),
+    20: Method("Miller Cylindrical", None, LONGITUDE),
+    21: Method("Orthographic", 9840, NATURAL),
+    22: Method("American Polyconic", 9818, NATURAL),
+    23: Method("Robinson", None, LONGITUDE),
+    24: Method("Sinusoidal", None, LONGITUDE),
+    25: Method("Van Der Grinten", None, LONGITUDE),
+    26: Method("New Zealand Map Grid", 9811, NATURAL),
+    27: Method("Transverse Mercator (South Orientated)", 9808, SCALED),
+    28: Method("Lambert Cylindrical Equal Area", 9835, {LAT_1: P1, **LONGITUDE}),
+    9815: Method("Hotine Oblique Mercator (variant B)", 9815, {**OBLIQUE, X_C: CENTRE_X, Y_C: CENTRE_Y}),
 }  # fmt: skip
-
-
-def conversion_of(keys: Keys) -> tuple[str, Method, dict[int, float]] | None:
-    """Name, method and parameters: by the projection's code (UTM), or from the keys."""
-    code = keys.code(GeoKey.PROJECTION)
-    if code is not None:
-        zone, south = code % 100, 16100 < code <= 16160
-        if not (16000 < code <= 16060 or south):
-            return None
-        return f"UTM zone {zone}{'S' if south else 'N'}", epsg.TM, epsg.utm(zone, south)
-    number = keys.code(GeoKey.METHOD)
-    if number is None or number not in METHODS:
-        return None
-    method, sources = METHODS[number]
-    if number == 7 and keys.number(GeoKey.STD_PARALLEL_1) is not None and keys.number(SCALE[0]) is None:
-        method, sources = epsg.MERCATOR_B, {epsg.LAT_1: P1, **LONGITUDE}
-    values: dict[int, float] = {}
-    for parameter, candidates in sources.items():
-        given = next((v for v in (keys.number(k) for k in candidates) if v is not None), None)
-        values[parameter] = float(given) if given is not None else _default(parameter)
-    if method is epsg.POLAR_A and abs(values[epsg.LAT_0]) != 90:
-        # GeoTIFF writers put the latitude of true scale here: that is variant B.
-        method = epsg.POLAR_B
-        values = {
-            epsg.LAT_TS: values[epsg.LAT_0], epsg.LON_ORIGIN: values[epsg.LON_0],
-            epsg.X_0: values[epsg.X_0], epsg.Y_0: values[epsg.Y_0],
-        }  # fmt: skip
-    return method.name, method, values
-
-
-def _default(parameter: int) -> float:
-    return {epsg.K_0: 1.0, epsg.K_C: 1.0, epsg.RECTIFIED: 90.0}.get(parameter, 0.0)
+"""By ProjMethodGeoKey. 9815 is what GDAL writes; GeoTIFF has no number for that variant."""

@@ -1,27 +1,34 @@
 """Coordinate reference systems from GeoKeys: PROJJSON, from it WKT 2 (ISO 19162:2019), and a CF grid mapping.
 
 An EPSG code is always passed on (``spatial_ref: EPSG:n``); definitions are written out where the keys hold them, or
-where the code is in `epsg`. What cannot be expressed is left to the raw keys, which are kept as well.
+where the code is in the `registry`. What cannot be expressed is left to the raw keys, which are kept as well.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from byteatlas.types import JSON
-from byteatlas_scanners.tiff.crs import epsg
-from byteatlas_scanners.tiff.crs.cf import cf_geographic, cf_projected
-from byteatlas_scanners.tiff.crs.epsg import ANGULAR_UNITS, ELLIPSOIDS, GEOGRAPHIC, LINEAR_UNITS, PARAMETERS, Method
+from byteatlas.values import dataclass, field, replace
+from byteatlas_scanners.tiff.crs import esri, registry
+from byteatlas_scanners.tiff.crs.cf import cf_attributes
+from byteatlas_scanners.tiff.crs.geodetic import UNKNOWN, angular_unit, geodetic
 from byteatlas_scanners.tiff.crs.geokeys import GeoKey, Keys
-from byteatlas_scanners.tiff.crs.methods import conversion_of
-from byteatlas_scanners.tiff.crs.wkt import DEGREE, to_wkt
+from byteatlas_scanners.tiff.crs.projection import axes_of, conversion_of, projected_json
+from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
+from byteatlas_scanners.tiff.crs.wkt import to_wkt
 
 SCHEMA = "https://proj.org/schemas/v0.7/projjson.schema.json"
-MODEL_PROJECTED, MODEL_GEOGRAPHIC = 1, 2
+MODEL_PROJECTED, MODEL_GEOGRAPHIC, MODEL_GEOCENTRIC = 1, 2, 3
+NOT_PLANE = (MODEL_GEOGRAPHIC, MODEL_GEOCENTRIC, None)
+"""Models that do not say that coordinates are those of a plane."""
+METRE: Unit = ("metre", 1.0)
+WEB_MERCATOR = 3857
 ESRI_WEB_MERCATOR = "WGS_1984_Web_Mercator_Auxiliary_Sphere"
 """How ArcGIS names Web Mercator; it gives no code and no method that GeoTIFF knows."""
+KINDS = {"GeographicCRS": "geographic", "ProjectedCRS": "projected"}
+UDUNITS = {"metre": "m", "US survey foot": "US_survey_foot", "kilometre": "km", "grad": "gon"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class Crs:
     kind: str
     name: str
     code: int | None
-    projjson: JSON | None
+    projjson: CRSDocument | None
     unit_name: str
     cf: Mapping[str, JSON] = field(default_factory=dict)
     raw: Mapping[str, JSON] = field(default_factory=dict)
@@ -61,26 +68,45 @@ class Crs:
 def describe(keys: Keys) -> Crs | None:
     """The system that the keys describe, or None when they describe none."""
     raw: dict[str, JSON] = {_key_name(k): v for k, v in {**keys.numbers, **keys.texts}.items()}
+    found = _described(keys)
+    return None if found is None or not raw else replace(found, raw=raw)
+
+
+def _described(keys: Keys) -> Crs | None:
     model = keys.number(GeoKey.GT_MODEL_TYPE)
     code = keys.code(GeoKey.PROJECTED_CRS)
     citations = " ".join(keys.text(k) or "" for k in (GeoKey.GT_CITATION, GeoKey.PROJECTED_CITATION))
     if code is None and ESRI_WEB_MERCATOR in citations:
-        return _by_code(3857, keys, raw)
-    user_projected = keys.number(GeoKey.METHOD) is not None or keys.code(GeoKey.PROJECTION) is not None
-    if model == MODEL_PROJECTED or (model is None and code is not None):
+        return _by_code(WEB_MERCATOR, keys)
+    if code is not None and model in (MODEL_PROJECTED, None):
+        return _by_code(code, keys)
+    if model == MODEL_PROJECTED and (spelled := _user_projected(keys)) is not None:
+        return spelled
+    written = esri.definition_in(citations) if code is None and model not in (MODEL_GEOGRAPHIC, None) else None
+    if written is not None:
+        return _of(written)
+    if model in (MODEL_GEOGRAPHIC, None):
+        base = geodetic(keys)
+        if base is not None:
+            return _of(base)
+        code = keys.code(GeoKey.GEODETIC_CRS)
         if code is not None:
-            return _by_code(code, keys, raw)
-        if user_projected:
-            return _user_projected(keys, raw)
-    base = _geographic(keys)
-    if base is not None and model in (MODEL_GEOGRAPHIC, None):
-        geodetic = keys.code(GeoKey.GEODETIC_CRS)
-        return Crs("geographic", str(base["name"]), geodetic, base, "degree", cf_geographic(base), raw)
-    geodetic = keys.code(GeoKey.GEODETIC_CRS)
-    if geodetic is not None and model in (MODEL_GEOGRAPHIC, None):
-        return Crs("geographic", f"EPSG:{geodetic}", geodetic, None, "degree", raw=raw)
-    citation = keys.text(GeoKey.GT_CITATION) or keys.text(GeoKey.PROJECTED_CITATION) or "unknown"
-    return Crs("unknown", citation, None, None, "1", raw=raw) if raw else None
+            return Crs("geographic", f"EPSG:{code}", code, None, "degree")
+    return Crs(UNKNOWN, _citation(keys), None, None, "1") if model in NOT_PLANE else _engineering(keys)
+
+
+def _of(definition: CRSDocument) -> Crs:
+    """A system by its definition."""
+    unit = definition["coordinate_system"]["axis"][0]["unit"]
+    name = unit if isinstance(unit, str) else unit["name"]
+    return Crs(
+        KINDS.get(definition["type"], UNKNOWN),
+        str(definition["name"]),
+        definition.get("id", {}).get("code"),
+        definition,
+        UDUNITS.get(name, name),
+        cf_attributes(definition),
+    )
 
 
 def _key_name(number: int) -> str:
@@ -90,163 +116,86 @@ def _key_name(number: int) -> str:
         return str(number)
 
 
-def _by_code(code: int, keys: Keys, raw: Mapping[str, JSON]) -> Crs:
-    known = epsg.projected(code)
+def _linear_unit(keys: Keys) -> Unit:
+    code = keys.code(GeoKey.LINEAR_UNITS)
+    known = registry.unit(code) if code is not None else None
+    if known is not None:
+        return known
+    size = keys.number(GeoKey.LINEAR_UNIT_SIZE)
+    return METRE if size is None or not size > 0 else (UNKNOWN, float(size))
+
+
+def _citation(keys: Keys) -> str:
+    return keys.text(GeoKey.PROJECTED_CITATION) or keys.text(GeoKey.GT_CITATION) or UNKNOWN
+
+
+def _by_code(code: int, keys: Keys) -> Crs:
+    known = registry.projected(code)
     unit = _linear_unit(keys)
     if known is None:
-        name = keys.text(GeoKey.PROJECTED_CITATION) or keys.text(GeoKey.GT_CITATION) or f"EPSG:{code}"
-        return Crs("projected", name, code, None, _udunits(unit), raw=raw)
-    base = _registered(known.base)
-    if keys.code(GeoKey.LINEAR_UNITS) in (None, known.unit):
-        unit = LINEAR_UNITS[known.unit]
-    definition = _projected(known.name, base, known.conversion, known.method, known.values, LINEAR_UNITS[known.unit])
-    if unit != LINEAR_UNITS[known.unit]:
+        name = _citation(keys)
+        name = f"EPSG:{code}" if name == UNKNOWN else name
+        return Crs("projected", name, code, None, UDUNITS.get(unit[0], unit[0]))
+    axes = known["coordinate_system"]["axis"]
+    size = _size(axes[0]["unit"])
+    if keys.code(GeoKey.LINEAR_UNITS) is not None and not math.isclose(size, unit[1], rel_tol=1e-12):
         # Coordinates in another unit than the registered system's: GDAL makes it a system of its own, without a code.
         # False easting and northing stay in the registered unit.
-        length = _unit_json(unit, "LinearUnit")
-        axes = [{**axis, "unit": length} for axis in definition["coordinate_system"]["axis"]]
-        definition["coordinate_system"] = {"subtype": "Cartesian", "axis": axes}
-        cf = cf_projected(base, known.method, known.values)
-        return Crs("projected", known.name, None, definition, _udunits(unit), cf, raw)
-    definition["id"] = _id(code)
-    return Crs(
-        "projected", known.name, code, definition, _udunits(unit), cf_projected(base, known.method, known.values), raw
+        length = registry.unit_json(unit, "LinearUnit")
+        known["coordinate_system"] = {"subtype": "Cartesian", "axis": [{**axis, "unit": length} for axis in axes]}
+        del known["id"]
+    return _of(known)
+
+
+def _size(unit: JSON) -> float:
+    """In metres or degrees."""
+    return float(unit["conversion_factor"]) if isinstance(unit, dict) else 1.0
+
+
+def _user_projected(keys: Keys) -> Crs | None:
+    """A projected system spelled out in the keys; None where they do not suffice."""
+    unit = _linear_unit(keys)
+    conversion = conversion_of(keys, unit, angular_unit(keys))
+    base = geodetic(keys)
+    if conversion is None or base is None:
+        return None
+    found = projected_json(_citation(keys), base, conversion, registry.unit_json(unit, "LinearUnit"))
+    return _of(_registered(found) or found)
+
+
+def _registered(found: CRSDocument) -> CRSDocument | None:
+    """The registered system that has the name of this one, and also its base, method, parameters and unit."""
+    for code in registry.codes_of_projected(str(found["name"])):
+        known = registry.projected(code) or {}
+        if known["base_crs"]["id"] == found["base_crs"].get("id") and _same_numbers(_numbers(known), _numbers(found)):
+            return known
+    return None
+
+
+def _numbers(crs: CRSDocument) -> list[tuple[JSON, float, float]]:
+    """The method, each parameter's code, value and unit, and the unit of the coordinates."""
+    method, parameters = crs["conversion"]["method"], crs["conversion"]["parameters"]
+    length = _size(crs["coordinate_system"]["axis"][0]["unit"])
+    return [(method, 0.0, length), *((p["id"], p["value"], _size(p["unit"])) for p in parameters)]
+
+
+def _same_numbers(one: list[tuple[JSON, float, float]], other: list[tuple[JSON, float, float]]) -> bool:
+    return len(one) == len(other) and all(
+        a == b and math.isclose(v, w, rel_tol=1e-12, abs_tol=1e-9) and math.isclose(s, t, rel_tol=1e-12)
+        for (a, v, s), (b, w, t) in zip(one, other, strict=True)
     )
 
 
-def _id(code: int) -> dict[str, JSON]:
-    return {"authority": "EPSG", "code": code}
-
-
-def _udunits(unit: tuple[str, float]) -> str:
-    return {"metre": "m", "US survey foot": "US_survey_foot", "kilometre": "km"}.get(unit[0], unit[0])
-
-
-def _linear_unit(keys: Keys) -> tuple[str, float]:
-    code = keys.code(GeoKey.LINEAR_UNITS)
-    size = keys.number(GeoKey.LINEAR_UNIT_SIZE)
-    if code is not None and code in LINEAR_UNITS:
-        return LINEAR_UNITS[code]
-    return ("metre", 1.0) if size is None or not size > 0 else ("unknown", float(size))
-
-
-def _angular_unit(keys: Keys) -> tuple[str, float]:
-    code = keys.code(GeoKey.ANGULAR_UNITS)
-    size = keys.number(GeoKey.ANGULAR_UNIT_SIZE)
-    if code is not None and code in ANGULAR_UNITS:
-        return ANGULAR_UNITS[code]
-    return DEGREE if size is None or not size > 0 else ("unknown", float(size))
-
-
-# Geographic systems ---------------------------------------------------------------------------------------------------
-
-
-def _registered(code: int) -> dict[str, JSON]:
-    name, datum, ellipsoid = GEOGRAPHIC[code]
-    found = _geographic_json(name, datum, _ellipsoid_json(*ELLIPSOIDS[ellipsoid]), DEGREE, None)
-    found["id"] = _id(code)
-    return found
-
-
-def _geographic(keys: Keys) -> dict[str, JSON] | None:
-    """The geographic system: by its code, or from its ellipsoid; None when the keys give neither."""
-    code = keys.code(GeoKey.GEODETIC_CRS)
-    if code is not None and code in GEOGRAPHIC:
-        return _registered(code)
-    if code is not None:
-        return None
-    datum = keys.code(GeoKey.GEODETIC_DATUM)
-    known = GEOGRAPHIC.get(datum - 2000) if datum is not None else None
-    ellipsoid = _ellipsoid(keys, known)
-    if ellipsoid is None:
-        return None
-    name = keys.text(GeoKey.GEODETIC_CITATION) or (known[0] if known else "unknown")
-    datum_name = known[1] if known else "unknown"
-    prime = keys.number(GeoKey.PRIME_MERIDIAN_LONGITUDE)
-    return _geographic_json(name, datum_name, ellipsoid, _angular_unit(keys), prime or None)
-
-
-def _ellipsoid(keys: Keys, known: tuple[str, str, int] | None) -> dict[str, JSON] | None:
-    code = keys.code(GeoKey.ELLIPSOID)
-    if code is not None and code in ELLIPSOIDS:
-        return _ellipsoid_json(*ELLIPSOIDS[code])
-    a, b, f = (keys.number(k) for k in (GeoKey.SEMI_MAJOR, GeoKey.SEMI_MINOR, GeoKey.INVERSE_FLATTENING))
-    if a is not None and a > 0 and math.isfinite(a):
-        if f is None and b is not None and 0 < b <= a:
-            f = 0.0 if a == b else a / (a - b)
-        if f is not None and f >= 0:
-            return _ellipsoid_json("unknown", float(a), float(f))
-    return _ellipsoid_json(*ELLIPSOIDS[known[2]]) if known else None
-
-
-def _ellipsoid_json(name: str, a: float, f: float) -> dict[str, JSON]:
-    if not f:
-        return {"name": name, "radius": a}
-    return {"name": name, "semi_major_axis": a, "inverse_flattening": f}
-
-
-def _unit_json(unit: tuple[str, float], kind: str) -> JSON:
-    if unit[0] in ("metre", "degree"):
-        return unit[0]
-    return {"type": kind, "name": unit[0], "conversion_factor": unit[1]}
-
-
-def _geographic_json(
-    name: str, datum: str, ellipsoid: JSON, unit: tuple[str, float], prime: float | None
-) -> dict[str, JSON]:
-    frame: dict[str, JSON] = {"type": "GeodeticReferenceFrame", "name": datum, "ellipsoid": ellipsoid}
-    if prime is not None:
-        frame["prime_meridian"] = {"name": "unknown", "longitude": prime}
-    angle = _unit_json(unit, "AngularUnit")
-    axes = [
-        {"name": "Geodetic latitude", "abbreviation": "Lat", "direction": "north", "unit": angle},
-        {"name": "Geodetic longitude", "abbreviation": "Lon", "direction": "east", "unit": angle},
-    ]
-    system = {"subtype": "ellipsoidal", "axis": axes}
-    return {"type": "GeographicCRS", "name": name, "datum": frame, "coordinate_system": system}
-
-
-# Projected systems ----------------------------------------------------------------------------------------------------
-
-
-def _user_projected(keys: Keys, raw: Mapping[str, JSON]) -> Crs:
-    """A projected system spelled out in the keys; without a definition where they do not suffice."""
-    name = keys.text(GeoKey.PROJECTED_CITATION) or keys.text(GeoKey.GT_CITATION) or "unknown"
-    unit = _linear_unit(keys)
-    found = conversion_of(keys)
-    base = _geographic(keys)
-    if found is None or base is None:
-        return Crs("projected", name, None, None, _udunits(unit), raw=raw)
-    conversion, method, values = found
-    definition = _projected(name, base, conversion, method, values, unit, _angular_unit(keys))
-    return Crs("projected", name, None, definition, _udunits(unit), cf_projected(base, method, values, unit[1]), raw)
-
-
-def _projected(
-    name: str,
-    base: Mapping[str, JSON],
-    conversion: str,
-    method: Method,
-    values: Mapping[int, float],
-    unit: tuple[str, float],
-    angle: tuple[str, float] = DEGREE,
-) -> dict[str, JSON]:
-    length = _unit_json(unit, "LinearUnit")
-    units = {"angle": _unit_json(angle, "AngularUnit"), "length": length, "scale": "unity"}
-    parameters = [
-        {"name": PARAMETERS[p][0], "value": v, "unit": units[PARAMETERS[p][1]], "id": _id(p)} for p, v in values.items()
-    ]
-    how: dict[str, JSON] = {"name": method.name}
-    if method.code is not None:
-        how["id"] = _id(method.code)
-    axes = [
-        {"name": "Easting", "abbreviation": "E", "direction": "east", "unit": length},
-        {"name": "Northing", "abbreviation": "N", "direction": "north", "unit": length},
-    ]
-    return {
-        "type": "ProjectedCRS",
-        "name": name,
-        "base_crs": dict(base),
-        "conversion": {"name": conversion, "method": how, "parameters": parameters},
-        "coordinate_system": {"subtype": "Cartesian", "axis": axes},
+def _engineering(keys: Keys) -> Crs:
+    """Coordinates of which only a name, and perhaps the unit, are known: as GDAL has them."""
+    projected = keys.number(GeoKey.GT_MODEL_TYPE) == MODEL_PROJECTED
+    said = projected or keys.number(GeoKey.LINEAR_UNITS) is not None
+    length = registry.unit_json(_linear_unit(keys) if said else (UNKNOWN, 1.0), "LinearUnit")
+    definition: CRSDocument = {
+        "type": "EngineeringCRS",
+        "name": _citation(keys),
+        "datum": {"name": "Unknown engineering datum"},
+        "coordinate_system": {"subtype": "Cartesian", "axis": axes_of(length)},
     }
+    found = _of(definition)
+    return replace(found, kind="projected") if projected else found

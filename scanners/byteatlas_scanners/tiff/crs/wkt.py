@@ -2,66 +2,90 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from byteatlas.types import JSON
-from byteatlas_scanners.tiff.crs.epsg import ANGULAR_UNITS
+from byteatlas_scanners.tiff.crs.figure import inverse_flattening
+from byteatlas_scanners.tiff.crs.registry import CRSDocument
 
-DEGREE = ANGULAR_UNITS[9102]
+GREENWICH: CRSDocument = {"name": "Greenwich", "longitude": 0}
 
 
 def to_wkt(crs: Mapping[str, JSON]) -> str:
-    """WKT 2:2019 for the PROJJSON that `crs` builds."""
-    if crs["type"] == "GeographicCRS":
-        return f"GEOGCRS[{_geodetic(crs)},{_system(crs['coordinate_system'])}{_wkt_id(crs)}]"
-    conversion = crs["conversion"]
-    method = f"METHOD[{_quoted(conversion['method']['name'])}{_wkt_id(conversion['method'])}]"
+    """WKT 2:2019 for a geographic, projected or engineering system in PROJJSON."""
+    name, system = _quoted(crs["name"]), _system(crs["coordinate_system"])
+    match crs["type"]:
+        case "GeographicCRS":
+            return f"GEOGCRS[{name},{_frame(crs)},{system}{_id(crs)}]"
+        case "EngineeringCRS":
+            return f"ENGCRS[{name},EDATUM[{_quoted(crs['datum']['name'])}],{system}]"
+        case _:
+            base = crs["base_crs"]
+            datum = f"BASEGEOGCRS[{_quoted(base['name'])},{_frame(base)}{_id(base)}]"
+            return f"PROJCRS[{name},{datum},{_conversion(crs['conversion'])},{system}{_id(crs)}]"
+
+
+def _conversion(conversion: Mapping[str, JSON]) -> str:
+    method = conversion["method"]
     parameters = "".join(
-        f",PARAMETER[{_quoted(p['name'])},{_number(p['value'])},{_unit(p['unit'])}{_wkt_id(p)}]"
+        f",PARAMETER[{_quoted(p['name'])},{_number(p['value'])},{_unit(p['unit'])}{_id(p)}]"
         for p in conversion["parameters"]
     )
-    base = crs["base_crs"]
-    return (
-        f"PROJCRS[{_quoted(crs['name'])},BASEGEOGCRS[{_geodetic(base)}{_wkt_id(base)}],"
-        f"CONVERSION[{_quoted(conversion['name'])},{method}{parameters}],"
-        f"{_system(crs['coordinate_system'])}{_wkt_id(crs)}]"
-    )
+    return f"CONVERSION[{_quoted(conversion['name'])},METHOD[{_quoted(method['name'])}{_id(method)}]{parameters}]"
 
 
-def _geodetic(crs: Mapping[str, JSON]) -> str:
-    datum = crs["datum"]
+def _frame(crs: Mapping[str, JSON]) -> str:
+    """The datum, or the ensemble of datums, and its prime meridian."""
+    datum = crs.get("datum") or crs["datum_ensemble"]
     ellipsoid = datum["ellipsoid"]
-    a = ellipsoid.get("semi_major_axis", ellipsoid.get("radius"))
-    shape = f"{_quoted(ellipsoid['name'])},{_number(a)},{_number(ellipsoid.get('inverse_flattening', 0))}"
-    prime = datum.get("prime_meridian", {"name": "Greenwich", "longitude": 0})
-    angle = _unit(crs["coordinate_system"]["axis"][0]["unit"])
-    return (
-        f'{_quoted(crs["name"])},DATUM[{_quoted(datum["name"])},ELLIPSOID[{shape},LENGTHUNIT["metre",1]]],'
-        f"PRIMEM[{_quoted(prime['name'])},{_number(prime['longitude'])},{angle}]"
-    )
+    axis = ellipsoid.get("semi_major_axis", ellipsoid.get("radius"))
+    length = axis if isinstance(axis, dict) else {"value": axis, "unit": "metre"}
+    shape = f"{_quoted(ellipsoid['name'])},{_number(length['value'])},{_number(inverse_flattening(ellipsoid))}"
+    parts = [_quoted(datum["name"]), *(f"MEMBER[{_quoted(m['name'])}]" for m in datum.get("members", ()))]
+    parts.append(f"ELLIPSOID[{shape},{_unit(length['unit'])}]")
+    if "anchor_epoch" in datum:
+        parts.append(f"ANCHOREPOCH[{_number(datum['anchor_epoch'])}]")
+    if "members" in datum:
+        parts.append(f"ENSEMBLEACCURACY[{datum['accuracy']}]")
+    moment = datum.get("frame_reference_epoch")
+    epoch = "" if moment is None else f"DYNAMIC[FRAMEEPOCH[{_number(moment)}]],"
+    meridian = datum.get("prime_meridian", GREENWICH)
+    keyword = "ENSEMBLE" if "members" in datum else "DATUM"
+    return f"{epoch}{keyword}[{','.join(parts)}],PRIMEM[{_quoted(meridian['name'])},{_angle(meridian['longitude'])}]"
 
 
 def _system(system: Mapping[str, JSON]) -> str:
-    axes = "".join(
-        f",AXIS[{_quoted(a['name'].lower() + ' (' + a['abbreviation'] + ')')},{a['direction']},ORDER[{i + 1}],"
-        f"{_unit(a['unit'])}]"
-        for i, a in enumerate(system["axis"])
-    )
-    return f"CS[{system['subtype']},2]{axes}"
+    axes = system["axis"]
+    return f"CS[{system['subtype']},{len(axes)}]" + "".join(f",{_axis(a, i)}" for i, a in enumerate(axes, 1))
+
+
+def _axis(axis: Mapping[str, JSON], order: int) -> str:
+    name = f"{axis['name'].lower()} ({axis['abbreviation']})"
+    meridian = f",MERIDIAN[{_angle(axis['meridian']['longitude'])}]" if "meridian" in axis else ""
+    return f"AXIS[{_quoted(name)},{axis['direction']}{meridian},ORDER[{order}],{_unit(axis['unit'])}]"
+
+
+def _angle(value: JSON) -> str:
+    """Degrees, or a value with its unit."""
+    if isinstance(value, dict):
+        return f"{_number(value['value'])},{_unit(value['unit'])}"
+    return f"{_number(value)},{_unit('degree')}"
 
 
 def _unit(unit: JSON) -> str:
-    if unit == "unity":
-        return 'SCALEUNIT["unity",1]'
-    if unit == "degree":
-        return f'ANGLEUNIT["degree",{_number(DEGREE[1])}]'
-    if unit == "metre":
-        return 'LENGTHUNIT["metre",1]'
-    keyword = "ANGLEUNIT" if unit["type"] == "AngularUnit" else "LENGTHUNIT"
+    match unit:
+        case "unity":
+            return 'SCALEUNIT["unity",1]'
+        case "degree":
+            return f'ANGLEUNIT["degree",{_number(math.pi / 180)}]'
+        case "metre":
+            return 'LENGTHUNIT["metre",1]'
+    keyword = {"AngularUnit": "ANGLEUNIT", "LinearUnit": "LENGTHUNIT", "ScaleUnit": "SCALEUNIT"}[unit["type"]]
     return f"{keyword}[{_quoted(unit['name'])},{_number(unit['conversion_factor'])}]"
 
 
-def _wkt_id(part: Mapping[str, JSON]) -> str:
+def _id(part: Mapping[str, JSON]) -> str:
     found = part.get("id")
     return f",ID[{_quoted(found['authority'])},{found['code']}]" if found else ""
 

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
-from byteatlas.array.writing.write import (
-    ArrayWriteOptions,
-    WritableArray,
-    consolidate,
-    create_array,
-    create_group,
-    open_writable,
-    write_group_meta,
-)
+from byteatlas.array.writing.documents import consolidate, write_group_meta
+from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
+from byteatlas.array.writing.writable import WritableArray
+from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.meta import v2, v3
+from byteatlas.meta.compare import fingerprint
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.store.base import WritableStore, check_path
 from byteatlas.store.counted import Counted
 from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass, replace
 
 JOURNAL = ".byteatlas-copy.json"
 """The key that records how far a copy has come; removed when it is complete."""
 
-Tell = Callable[[str, int, int], None]
+TellCopied = Callable[[str, int, int], None]
 """Called with an array's path, the bytes (of decoded values) copied of it so far, and its total."""
 
 
@@ -58,7 +53,10 @@ class CopyOptions:
     memory: int = 256 << 20
     resume: bool = True
     consolidated: bool = True
-    write: ArrayWriteOptions = field(default_factory=ArrayWriteOptions)
+    write: ArrayWriteOptions = DEFAULT_WRITE
+
+
+DEFAULT_COPYING = CopyOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class CopyReport:
 
 
 def copy(
-    node: Node, store: WritableStore, options: CopyOptions = CopyOptions(), progress: Tell | None = None
+    node: Node, store: WritableStore, options: CopyOptions = DEFAULT_COPYING, progress: TellCopied | None = None
 ) -> CopyReport:
     """Copy an array or a group and all below it into a store, which need not be able to list its keys.
 
@@ -166,8 +164,7 @@ def _source_chunks(array: Array) -> Shape:
 def _fingerprint(array: Array, target: ArrayMeta, options: CopyOptions) -> str:
     """What makes one copy the same as another: the source's shape and type, the target's metadata."""
     document = v3.dump_array(target) if target.zarr_format == 3 else v2.dump_array(target)
-    text = json.dumps([array.shape, str(array.dtype), document, options.memory], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return fingerprint(array.shape, str(array.dtype), document, options.memory)
 
 
 @dataclass(slots=True)
@@ -208,7 +205,7 @@ def _copy_array(
     store: WritableStore,
     options: CopyOptions,
     journal: _Journal,
-    progress: Tell | None,
+    progress: TellCopied | None,
 ) -> None:
     begun = journal.done.get(path)
     if begun is None:

@@ -6,7 +6,6 @@ It stands for chunks that were never written, in arrays whose files have differe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from byteatlas.codecs.core.checks import exactly
 from byteatlas.codecs.core.contract import ArraySpec, Bytes, ChainContext, SerializerStep
 from byteatlas.codecs.core.options import Configuration, hex_bytes, only
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 PLACEHOLDER = b"\0"
 """What the chunk's bytes are: not empty, because some readers take empty for absent."""

@@ -7,7 +7,6 @@ begins along each axis, and ``shape``, the shape that the bytes decode to.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from byteatlas.errors import Unsupported
 from byteatlas.meta.parts import shape_of
 from byteatlas.meta.place import invalid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

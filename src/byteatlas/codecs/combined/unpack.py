@@ -12,7 +12,6 @@ unsigned (true) or signed (false) ones.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from byteatlas.meta.dtypes import from_v3
 from byteatlas.meta.model import DataType
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 MOST_MASKS = 64
 

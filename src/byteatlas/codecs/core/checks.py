@@ -42,7 +42,7 @@ def fits(name: str, found: int, spec: ByteSpec) -> None:
         exactly(name, found, spec.nbytes)
 
 
-class Decoding:
+class DamageGuard:
     """A block in which these errors of a library mean that the chunk is damaged.
 
     It costs as much as two calls: codecs that decode tiny chunks in a loop have a ``try`` instead.

@@ -6,7 +6,7 @@ plain functions. A chunk is then decoded by calling those functions in order.
 
 A codec has one or more of three methods, one for each kind in the specification: ``bind_array`` (array -> array),
 ``bind_serializer`` (array -> bytes) and ``bind_bytes`` (bytes -> bytes). Steps decode and encode from many threads at
-once. Decoding raises `CorruptChunk`; binding raises `Unsupported` and `InvalidMetadata`.
+once. DamageGuard raises `CorruptChunk`; binding raises `Unsupported` and `InvalidMetadata`.
 
 A codec's module has a frozen class and a maker, and the table has a row for it::
 
@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -39,6 +38,7 @@ from numpy.typing import NDArray
 
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
 from byteatlas.types import JSON, Buffer, Shape
+from byteatlas.values import dataclass
 
 MOST_UNKNOWN = 1 << 30
 """Bytes that a chunk of variable-length elements may decode to."""

@@ -8,7 +8,6 @@ nothing inflates beyond it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from byteatlas.codecs.core.contract import (
@@ -29,6 +28,7 @@ from byteatlas.errors import Unsupported
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 MOST_CODECS = 64
 MOST_NESTING = 8

@@ -7,7 +7,6 @@ straight into the array's memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from byteatlas.codecs.core.checks import exactly
 from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Bytes, ByteStep, SerializerStep, Writable
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.model import DataType
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ H5Pset_nbit and H5Pset_scaleoffset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from byteatlas.codecs.core.options import Configuration
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, Buffer
+from byteatlas.values import dataclass
 
 MOST_NESTING = 32
 MOST_LEAVES = 10_000
@@ -62,7 +62,7 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeType:
     """Bytes that are stored as they are."""
 
     size: int
@@ -100,7 +100,7 @@ class Compound:
         return sum(part.bits for _, part in self.members)
 
 
-PackedType: TypeAlias = Atom | Whole | Repeat | Compound
+PackedType: TypeAlias = Atom | WholeType | Repeat | Compound
 
 
 def parse_nbit(values: JSON) -> tuple[int, PackedType]:
@@ -142,7 +142,7 @@ def _part(values: list[int], at: int, depth: int) -> tuple[PackedType, int]:
                 members.append((offset, part))
             return Compound(size, tuple(members)), at
         case 4:
-            return Whole(size), at + 2
+            return WholeType(size), at + 2
         case _:
             raise invalid(f"an n-bit type of class {kind}")
 
@@ -163,7 +163,7 @@ def nbit(data: Buffer, count: int, part: PackedType) -> bytes:
 def _fill(out: NDArray[np.uint8], part: PackedType, bits: NDArray[np.uint8]) -> None:
     """Set the bytes of elements, rows of ``out``, from their bits, rows of ``bits``."""
     match part:
-        case Whole():
+        case WholeType():
             out[:] = np.packbits(bits, axis=1)
         case Atom(precision=precision):
             wide = np.zeros((len(bits), 64), np.uint8)

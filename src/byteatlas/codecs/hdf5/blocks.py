@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 
-from byteatlas.codecs.core.checks import Decoding, at_least, exactly
+from byteatlas.codecs.core.checks import DamageGuard, at_least, exactly
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.codecs.streams.zfp import decompress, header_array, with_header
 from byteatlas.errors import CorruptChunk
@@ -38,7 +38,7 @@ def bitshuffle(data: Buffer, itemsize: int, compressor: str, most: int) -> bytes
     at_least(NAME, len(data), at + rest)
     if not packed:
         return bytes(view[at : at + rest])
-    with Decoding(NAME):
+    with DamageGuard(NAME):
         out = imagecodecs_function("bitshuffle_decode")(unpacked, itemsize=itemsize, blocksize=block // itemsize)
     return bytes(out) + bytes(view[at : at + rest]) if rest else bytes(out)
 
@@ -59,13 +59,13 @@ def _decompress(view: memoryview, at: int, packed: int, block: int, compressor: 
     last = packed - (count - 1) * block
     if compressor == "lz4" and block not in sizes[:-1] and (not sizes or sizes[-1] != last):
         # The HDF5 LZ4 filter frames its blocks alike (but stores a block as it is when that is its size).
-        with Decoding(NAME):
+        with DamageGuard(NAME):
             return bytes(
                 imagecodecs_function("lz4h5_decode")(SIZES.pack(packed, block) + view[at:end], out=packed)
             ), end
     decode = imagecodecs_function(f"{compressor}_decode")
     wanted = [block] * (count - 1) + [last] * (count > 0)
-    with Decoding(NAME):
+    with DamageGuard(NAME):
         parts = [decode(view[begin : begin + n], out=most) for (begin, n), most in zip(places, wanted, strict=True)]
     joined = b"".join(parts)
     exactly(NAME, len(joined), packed)  # no block gives more than it should

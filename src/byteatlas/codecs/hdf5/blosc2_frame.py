@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 
-from byteatlas.codecs.core.checks import Decoding, at_least, exactly
+from byteatlas.codecs.core.checks import DamageGuard, at_least, exactly
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass
 
 NAME = "byteatlas.hdf5-blosc2"
 MAGIC = b"\x9e\xa8b2frame\0"
@@ -79,7 +79,7 @@ def _chunk(view: memoryview, most: int) -> bytes:
     nbytes, _, stored = struct.unpack_from("<iii", view, 4)
     if not 0 <= nbytes <= most or not 16 <= stored <= len(view):
         raise CorruptChunk(f"{NAME}: a chunk of {stored} bytes, {nbytes} decoded, where {most} are expected")
-    with Decoding(NAME):
+    with DamageGuard(NAME):
         return bytes(imagecodecs_function("blosc2_decode")(view[:stored], numthreads=1, out=nbytes))
 
 

@@ -5,7 +5,6 @@ All decode straight into the array where the chunk's size is known, and never mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from byteatlas.codecs.numcodecs.image_encode import image_encoder
 from byteatlas.codecs.streams.compression import Compression, functions
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass, replace
 
 
 def make_lzf(configuration: Configuration) -> Compression:

@@ -5,7 +5,6 @@ The algorithms are in `bits` and `blocks`; element layouts in `byteatlas.meta.el
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from byteatlas.codecs.hdf5 import blosc2_frame
 from byteatlas.errors import Unsupported
 from byteatlas.meta.elements import ElementLayout, decode, dtype, from_json
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from byteatlas.codecs.core.options import Configuration, integer, number, type_s
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass, replace
 
 Function = Callable[[NDArray[Any]], NDArray[Any]]
 

@@ -8,7 +8,6 @@ place of the array -> bytes codec.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from byteatlas.codecs.core.registry import default_registry
 from byteatlas.codecs.numcodecs.image_encode import bytes_encoder, image_encoder
 from byteatlas.errors import Unsupported
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass, field
 
 SIZED = frozenset(("aec", "szip", "lzf", "lzo", "lz4", "blosc", "brotli", "snappy", "lz4f", "gzip", "zlibng"))
 """Those that take the decoded size and stop there."""

@@ -11,13 +11,12 @@ import ast
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import Decoding, at_least, decode_only, exactly, fits
+from byteatlas.codecs.core.checks import DamageGuard, at_least, decode_only, exactly, fits
 from byteatlas.codecs.core.contract import (
     MOST_UNKNOWN,
     ArraySpec,
@@ -33,6 +32,7 @@ from byteatlas.codecs.streams.members import inflate
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 MOST_TEXT = 1 << 16
 
@@ -130,7 +130,7 @@ class RecordsCodec:
             found = _records(data, self.stored, count, self.name)
             if self.member is not None:
                 found = found[self.member]
-            with Decoding(self.name, ValueError):
+            with DamageGuard(self.name, ValueError):
                 found = np.ascontiguousarray(found.astype(self.wanted, copy=False))
             return found.reshape(-1).view(np.uint8)
 

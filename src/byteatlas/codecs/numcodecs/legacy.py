@@ -7,17 +7,17 @@ import binascii
 import bz2
 import lzma
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from byteatlas.codecs.core.checks import Decoding, at_least, at_most, byte_step, exactly, fits
+from byteatlas.codecs.core.checks import DamageGuard, at_least, at_most, byte_step, exactly, fits
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, encoded_limit
 from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.streams.members import read_streams
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Base64:
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
             at_most("base64", len(data), encoded_limit(spec.limit))
-            with Decoding("base64", binascii.Error):
+            with DamageGuard("base64", binascii.Error):
                 found = base64.b64decode(bytes(data), validate=True)
             fits("base64", len(found), spec)
             return found

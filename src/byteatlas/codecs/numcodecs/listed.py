@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import Decoding
+from byteatlas.codecs.core.checks import DamageGuard
 from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, ChainContext, SerializerStep
 from byteatlas.codecs.core.options import Configuration, choice, flag, text
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 ENCODINGS = (
     "utf-8", "utf8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "ascii", "latin-1",
@@ -56,7 +56,7 @@ class Listed:
             for i, item in enumerate(flat):
                 out[i] = item
             return out.reshape(spec.shape)
-        with Decoding(f"{self.name}: elements are not {spec.dtype}", TypeError, ValueError, OverflowError):
+        with DamageGuard(f"{self.name}: elements are not {spec.dtype}", TypeError, ValueError, OverflowError):
             return np.array(flat, spec.dtype).reshape(spec.shape)
 
 
@@ -83,7 +83,7 @@ def make_json(configuration: Configuration) -> Listed:
     pair = (str(separators[0]), str(separators[1])) if isinstance(separators, list) and len(separators) == 2 else None
 
     def loads(data: bytes) -> Any:
-        with Decoding("json2", ValueError, RecursionError):
+        with DamageGuard("json2", ValueError, RecursionError):
             return json.loads(data.decode(encoding))
 
     def dumps(items: list[Any]) -> bytes:
@@ -120,7 +120,7 @@ def load_msgpack(data: bytes, raw: bool) -> Any:
     """
     import msgpack
 
-    with Decoding("msgpack2", ValueError, TypeError, msgpack.UnpackException):
+    with DamageGuard("msgpack2", ValueError, TypeError, msgpack.UnpackException):
         walk = msgpack.Unpacker(max_buffer_size=len(data) or 1)
         walk.feed(data)
         walk.skip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.codecs.core.options import Configuration, type_string
 from byteatlas.codecs.zarr.vlen import check_count
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.adapters import AsCompressor
-from byteatlas.codecs.core.checks import Decoding
+from byteatlas.codecs.core.checks import DamageGuard
 from byteatlas.codecs.core.contract import (
     ArraySpec,
     Bytes,
@@ -20,6 +19,7 @@ from byteatlas.codecs.core.contract import (
 from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 TYPES = ("uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64")
 
@@ -59,7 +59,7 @@ class Pcodec(AsCompressor):
             check_count(bytes(data[:16]), count)
             import imagecodecs
 
-            with Decoding("pcodec"):
+            with DamageGuard("pcodec"):
                 found = np.asarray(imagecodecs.pcodec_decode(bytes(data), (count,), dtype))
             if found.shape != (count,):
                 raise CorruptChunk(f"pcodec: {found.size} elements where the chunk has {count}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.core.scratch import SCRATCH
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 HEADER = 24
 SIMD = (2, 4, 8, 16)

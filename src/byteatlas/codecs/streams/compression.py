@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, Decoding, at_least, at_most, byte_step, exactly
+from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, DamageGuard, at_least, at_most, byte_step, exactly
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable
 from byteatlas.errors import CorruptChunk
+from byteatlas.values import dataclass, replace
 
-Decode: TypeAlias = Callable[[Any, Any], Any]
+StreamDecoder: TypeAlias = Callable[[Any, Any], Any]
 """Encoded bytes, and where to decode to: a writable buffer, or the most bytes that may come out."""
 
 
@@ -55,7 +55,7 @@ class Compression:
     """
 
     name: str
-    decode: Decode
+    decode: StreamDecoder
     encode: Callable[[Bytes], Bytes]
     measure: Callable[[Bytes], int] | None = None
     surplus: Callable[[Any, int], Any] | None = None
@@ -92,7 +92,7 @@ class Compression:
         """The way for streams of another length; raises `CorruptChunk` when there is none, or when it fails too."""
         if self.surplus is None:
             raise CorruptChunk(f"{self.name}: {error}") from error
-        with Decoding(self.name):
+        with DamageGuard(self.name):
             return memoryview(self.surplus(as_bytes(data), wanted))[:wanted]
 
 

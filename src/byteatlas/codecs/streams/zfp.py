@@ -7,16 +7,16 @@ the most that the chunk can take.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import Decoding
+from byteatlas.codecs.core.checks import DamageGuard
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 MAGIC = b"zfp\x05"
 TYPES = {"int32": 0, "int64": 1, "float32": 2, "float64": 3}
@@ -101,7 +101,7 @@ def with_header(value: int, width: int, data: bytes) -> bytes:
 def decompress(data: bytes, kind: np.dtype[Any], shape: Shape) -> NDArray[Any]:
     """Decode a stream whose header is known to be right."""
     padded = data + bytes(max(0, most_bytes(kind, shape) - len(data)) + 64)
-    with Decoding("zfp"):
+    with DamageGuard("zfp"):
         found = np.asarray(imagecodecs_function("zfp_decode")(padded))
     if found.shape != shape or found.dtype != kind:
         raise CorruptChunk(f"zfp: {found.dtype}{list(found.shape)} decoded where there should be {kind}{list(shape)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ are those that imagecodecs gives to numcodecs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
@@ -33,6 +32,7 @@ from byteatlas.codecs.tiff.png_check import png_size
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, field
 
 MOST_SURPLUS = 1 << 26
 """Bytes of surplus rows that a strip may decode to and be cut."""

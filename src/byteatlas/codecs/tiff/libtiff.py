@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, Decoding, at_least, at_most, byte_step
+from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, DamageGuard, at_least, at_most, byte_step
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, choice, integer
 from byteatlas.codecs.streams.compression import imagecodecs_function
@@ -23,6 +22,7 @@ from byteatlas.codecs.tiff.jpeg_header import jpeg_size
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 Output: TypeAlias = Literal["rgb", "levels", "samples"]
 
@@ -150,13 +150,13 @@ def _stream(data: memoryview, height: int, width: int) -> NDArray[Any]:
     """A JPEG stream in YCbCr as RGB. Raises `CorruptChunk`, also when it has another size."""
     if jpeg_size(data) != (height, width, 3):
         raise CorruptChunk(f"{NAME}: a JPEG stream of {jpeg_size(data)}, not {(height, width, 3)}")
-    with Decoding(NAME):
+    with DamageGuard(NAME):
         found: NDArray[Any] = imagecodecs_function("jpeg_decode")(bytes(data), outcolorspace="RGB")
     return found
 
 
 def _samples(file: bytes) -> NDArray[Any]:
-    with Decoding(NAME):
+    with DamageGuard(NAME):
         found: NDArray[Any] = np.asarray(imagecodecs_function("tiff_decode")(file))
     return found
 

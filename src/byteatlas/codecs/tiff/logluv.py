@@ -9,7 +9,6 @@ luminance and 14 of a code for the cell of a grid over all visible u', v'.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -22,6 +21,7 @@ from byteatlas.codecs.streams.compression import imagecodecs_function
 from byteatlas.codecs.tiff.libtiff import wrap
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 NAME = "tiff_logluv"
 UV_SCALE = 410.0

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import Decoding, at_least
+from byteatlas.codecs.core.checks import DamageGuard, at_least
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable
 from byteatlas.codecs.core.options import Configuration, integer, type_string
 from byteatlas.codecs.streams.compression import functions, imagecodecs_function
 from byteatlas.meta.parts import MOST_AXES
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Predictor:
             return np.frombuffer(data, self.dtype, prod(shape)).reshape(shape)
 
         def run(source: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
-            with Decoding(self.name):
+            with DamageGuard(self.name):
                 found: NDArray[Any] = undo(source, axis=self.axis, dist=self.dist, out=out)
             return found
 

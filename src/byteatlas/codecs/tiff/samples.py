@@ -7,18 +7,18 @@ numcodecs. Too few bytes for the tile are an error, what follows is left.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import Decoding, at_least, decode_only, exactly
+from byteatlas.codecs.core.checks import DamageGuard, at_least, decode_only, exactly
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, choice, integer, type_string
 from byteatlas.codecs.streams.compression import as_bytes, imagecodecs_function
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Sized:
 
         def decode(data: Bytes) -> Bytes:
             at_least(self.name, len(data), need)
-            with Decoding(self.name):
+            with DamageGuard(self.name):
                 found = self.convert(as_bytes(data)[:need], nbytes)
             exactly(self.name, found.nbytes, nbytes)
             return np.ascontiguousarray(found).reshape(-1).view(np.uint8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +13,7 @@ from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, ChainContext
 from byteatlas.codecs.core.options import Configuration
 from byteatlas.meta.place import invalid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 def _step(spec: ArraySpec, shape: Shape) -> ArrayStep:

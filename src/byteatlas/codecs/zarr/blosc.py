@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from byteatlas.codecs.core.checks import at_least, at_most, exactly
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
 from byteatlas.codecs.core.options import Configuration, choice, integer
 from byteatlas.errors import CorruptChunk, Unsupported
+from byteatlas.values import dataclass
 
 COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2, "auto": -1, "NONE": 0, "BYTE": 1, "BIT": 2}

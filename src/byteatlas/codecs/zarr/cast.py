@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from byteatlas.meta import dtypes, fill
 from byteatlas.meta.model import DataType
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 
 ROUNDINGS: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "nearest-even": np.rint,

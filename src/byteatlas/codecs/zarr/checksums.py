@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from byteatlas.codecs.core.checks import at_least, at_most
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, base64_bytes, choice, integer
 from byteatlas.errors import CorruptChunk
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

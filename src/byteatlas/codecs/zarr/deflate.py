@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from byteatlas.codecs.core.checks import exactly, fits
@@ -18,6 +17,7 @@ from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainConte
 from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.streams.members import inflate
 from byteatlas.errors import CorruptChunk
+from byteatlas.values import dataclass
 
 TINY_IN, TINY_OUT = 4096, 4096
 """Below these sizes the standard library is faster than setting up libdeflate. Deflate expands at most 1032-fold."""

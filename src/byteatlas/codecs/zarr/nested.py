@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
 from byteatlas.meta.place import invalid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

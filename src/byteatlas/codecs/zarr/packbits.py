@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from byteatlas.codecs.core.options import Configuration, choice, integer
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta import dtypes
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 PADDINGS = {"none": "none", "first_byte": "first", "start_byte": "first", "last_byte": "last", "end_byte": "last"}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from byteatlas.codecs.core.contract import ArraySpec, Bytes, ChainContext, Seria
 from byteatlas.codecs.core.options import Configuration, choice
 from byteatlas.meta import dtypes
 from byteatlas.meta.place import InMember, invalid
+from byteatlas.values import dataclass
 
 NATIVE = {"little": "<", "big": ">"}[sys.byteorder]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of, shape_of
 from byteatlas.meta.place import invalid
 from byteatlas.types import Buffer, Shape
+from byteatlas.values import dataclass, replace
 
 EMPTY = np.uint64(2**64 - 1)
 MOST_INNER = 1 << 27

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, Chain
 from byteatlas.codecs.core.options import Configuration
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ from byteatlas.meta import dtypes
 from byteatlas.meta.model import CodecSpec, Encoding
 from byteatlas.meta.parts import codecs_of
 from byteatlas.meta.place import invalid
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ The header is written here from the configuration, or checked against the array 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from byteatlas.codecs.streams.zfp import (
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.meta.place import invalid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 PROMOTED = ("int8", "uint8", "int16", "uint16")
 MODES = {

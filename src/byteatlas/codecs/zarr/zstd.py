@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from byteatlas.codecs.core.checks import exactly
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
 from byteatlas.codecs.core.options import Configuration, flag, integer
 from byteatlas.errors import CorruptChunk
+from byteatlas.values import dataclass
 
 FIRST_GUESS = 1 << 16
 

@@ -7,55 +7,57 @@ A smaller chunk refers to the bytes of the whole chunk that it is a part of; its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.chunks.layout import Member, edges_of
-from byteatlas.combining.compare.classify import Class
+from byteatlas.combining.chunks.layout import MosaicTile, edges_of
+from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, CodecSpec, Encoding, RectilinearGrid
 from byteatlas.types import Shape
+from byteatlas.values import replace
 
 MOST_CHUNKS = 1 << 27
 MOST_PARTS = 255
 """Kinds of parts of chunks in one array: whoever reads a part reads its whole chunk, and more would be a trap."""
 
 
-def refine(members: Sequence[Member], by_input: dict[int, VirtualArray], axis: int) -> dict[int, VirtualArray]:
-    """The arrays with common cuts along one axis, block by block.
+def split_at_common_borders(
+    tiles: Sequence[MosaicTile], by_input: dict[int, VirtualArray], axis: int
+) -> dict[int, VirtualArray]:
+    """The arrays with chunk borders in common along one axis, block by block.
 
     Raises `Unsupported` when that takes too many encodings or chunks.
     """
     result = dict(by_input)
-    blocks: dict[int, list[Member]] = {}
-    for member in members:
-        blocks.setdefault(member.block[axis], []).append(member)
+    blocks: dict[int, list[MosaicTile]] = {}
+    for tile in tiles:
+        blocks.setdefault(tile.block[axis], []).append(tile)
     for group in blocks.values():
-        own = {m.input: cuts(by_input[m.input], axis) for m in group}
+        own = {m.input: chunk_borders(by_input[m.input], axis) for m in group}
         common = np.unique(np.concatenate(list(own.values())))
-        for member in group:
-            if len(own[member.input]) != len(common):
-                result[member.input] = split(by_input[member.input], axis, own[member.input], common)
+        for tile in group:
+            if len(own[tile.input]) != len(common):
+                result[tile.input] = split_chunks(by_input[tile.input], axis, own[tile.input], common)
     return result
 
 
-def cuts(array: VirtualArray, axis: int) -> NDArray[np.int64]:
+def chunk_borders(array: VirtualArray, axis: int) -> NDArray[np.int64]:
     """Where chunks begin, and the end."""
     return np.unique(boundaries(array.meta.shape[axis], array.meta.grid, axis))
 
 
-def split(array: VirtualArray, axis: int, own: NDArray[np.int64], common: NDArray[np.int64]) -> VirtualArray:
-    """One array with more cuts along an axis."""
+def split_chunks(array: VirtualArray, axis: int, own: NDArray[np.int64], common: NDArray[np.int64]) -> VirtualArray:
+    """One array with chunks split at more places along an axis."""
     meta, m = array.meta, array.manifest.load()
     parents = np.searchsorted(own, common[:-1], side="right") - 1
     if len(m.source) // max(1, m.grid_shape[axis]) * len(parents) > MOST_CHUNKS:
         raise Unsupported("chunks", "too many chunks after cutting")
     flat = np.arange(len(m.source), dtype=np.int64).reshape(m.grid_shape).take(parents, axis=axis)
-    parts, kinds = kinds_of_parts(meta, axis, parents, common[:-1] - own[parents], flat.shape)
+    parts, kinds = part_kinds(meta, axis, parents, common[:-1] - own[parents], flat.shape)
     old = np.zeros(len(m.source), np.int64) if m.encoding is None else m.encoding.astype(np.int64)
     used, column = np.unique(old[flat] * len(parts) + kinds, return_inverse=True)
     if len(used) > MOST_PARTS:
@@ -71,13 +73,13 @@ def split(array: VirtualArray, axis: int, own: NDArray[np.int64], common: NDArra
     return VirtualArray(replace(meta, grid=RectilinearGrid(edges), encodings=kept), manifest)
 
 
-def spelled_out(array: VirtualArray) -> VirtualArray:
+def with_explicit_shapes(array: VirtualArray) -> VirtualArray:
     """The array with encodings that say the shape of each chunk, whatever the grid will say."""
     meta, m = array.meta, array.manifest.load()
     if not meta.ndim or not len(m.source):
         return array
     everywhere = np.arange(m.grid_shape[0])
-    parts, kinds = kinds_of_parts(meta, 0, everywhere, np.zeros(len(everywhere), np.int64), m.grid_shape)
+    parts, kinds = part_kinds(meta, 0, everywhere, np.zeros(len(everywhere), np.int64), m.grid_shape)
     old = np.zeros(len(m.source), np.int64) if m.encoding is None else m.encoding.astype(np.int64)
     used, column = np.unique(old * len(parts) + kinds.reshape(-1), return_inverse=True)
     if len(used) > MOST_ENCODINGS:
@@ -87,7 +89,7 @@ def spelled_out(array: VirtualArray) -> VirtualArray:
     return VirtualArray(replace(meta, encodings=tuple(encodings)), manifest)
 
 
-def kinds_of_parts(
+def part_kinds(
     meta: ArrayMeta, axis: int, parents: NDArray[np.int64], origins: NDArray[np.int64], counts: Shape
 ) -> tuple[list[tuple[int, Shape]], NDArray[np.int64]]:
     """The kinds of parts, as (where it begins along the axis, shape of the whole chunk), and the kind of each part."""
@@ -134,7 +136,7 @@ def cropped(e: Encoding, axis: int, origin: int, whole: Shape) -> Encoding:
     return replace(e, codecs=(crop, *e.codecs), chunk_shape=rest)
 
 
-def reclassified(classes: Sequence[Class], by_input: dict[int, VirtualArray]) -> list[Class]:
+def reclassified(classes: Sequence[MetadataClass], by_input: dict[int, VirtualArray]) -> list[MetadataClass]:
     """Classes by the arrays that were cut: each grid and encoding is one of its own."""
     found: dict[tuple[int, object, str], tuple[ArrayMeta, list[int]]] = {}
     for number, cls in enumerate(classes):
@@ -145,6 +147,6 @@ def reclassified(classes: Sequence[Class], by_input: dict[int, VirtualArray]) ->
                 # Parts use different ones of their class's encodings, in which only codecs may differ.
                 found.setdefault((number, grid, repr(meta.encodings)), (meta, []))[1].append(i)
     return [
-        Class(meta, tuple(members), documents=classes[number].documents)
-        for (number, _, _), (meta, members) in found.items()
+        MetadataClass(meta, tuple(tiles), documents=classes[number].documents)
+        for (number, _, _), (meta, tiles) in found.items()
     ]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
-from byteatlas.combining.compare.classify import Class
-from byteatlas.combining.variable.reconcile import Merged, Numbered
+from byteatlas.combining.compare.classify import MetadataClass
+from byteatlas.combining.variable.encodings import EncodingTable, Merged
 from byteatlas.errors import Unsupported
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, Encoding, RectilinearGrid, RegularGrid
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class MosaicTile:
     """One input's part of a variable: its class, its own shape, and its block along each axis of the result."""
 
     input: int
@@ -26,7 +26,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class GridLayout:
     """Where the blocks lie.
 
     Attributes:
@@ -69,17 +69,19 @@ def edges_of(grid: ChunkGrid, length: int, axis: int) -> Edges:
 class MismatchedChunks(Exception):
     """Blocks beside each other are cut at different places along an axis."""
 
-    def __init__(self, axis: int, members: tuple[Member, Member]) -> None:
+    def __init__(self, axis: int, tiles: tuple[MosaicTile, MosaicTile]) -> None:
         super().__init__(f"axis {axis}")
-        self.axis, self.members = axis, members
+        self.axis, self.members = axis, tiles
 
 
-def lay_out(classes: Sequence[Class], members: Sequence[Member], lengths: Sequence[Sequence[int]]) -> Layout:
-    """The grid that fits all members. ``lengths``: for each axis, the length of each block.
+def lay_out(
+    classes: Sequence[MetadataClass], tiles: Sequence[MosaicTile], lengths: Sequence[Sequence[int]]
+) -> GridLayout:
+    """The grid that fits all tiles. ``lengths``: for each axis, the length of each block.
 
     Raises `MismatchedChunks` when blocks in one row are cut differently.
     """
-    per_axis = [axis_edges(classes, members, axis, sizes) for axis, sizes in enumerate(lengths)]
+    per_axis = [axis_edges(classes, tiles, axis, sizes) for axis, sizes in enumerate(lengths)]
     shape = tuple(sum(sizes) for sizes in lengths)
     starts = tuple(tuple(np.cumsum([0, *(len(e.logical) for e in edges)]).tolist()) for edges in per_axis)
     regular = [regular_length(edges) for edges in per_axis]
@@ -87,25 +89,27 @@ def lay_out(classes: Sequence[Class], members: Sequence[Member], lengths: Sequen
         grid: ChunkGrid = RegularGrid(tuple(c for c in regular if c is not None))
     else:
         grid = RectilinearGrid(tuple(flat_edges(edges) for edges in per_axis))
-    return Layout(shape, grid, starts, needs_explicit(classes, members, per_axis, grid))
+    return GridLayout(shape, grid, starts, needs_explicit(classes, tiles, per_axis, grid))
 
 
-def axis_edges(classes: Sequence[Class], members: Sequence[Member], axis: int, sizes: Sequence[int]) -> list[Edges]:
+def axis_edges(
+    classes: Sequence[MetadataClass], tiles: Sequence[MosaicTile], axis: int, sizes: Sequence[int]
+) -> list[Edges]:
     """The chunk lengths of each block along one axis."""
     blocks: list[Edges | None] = [None] * len(sizes)
-    owners: list[Member | None] = [None] * len(sizes)
+    owners: list[MosaicTile | None] = [None] * len(sizes)
     cache: dict[tuple[int, int], Edges] = {}
-    for member in members:
-        key = (member.cls, member.shape[axis])
+    for tile in tiles:
+        key = (tile.cls, tile.shape[axis])
         edges = cache.get(key)
         if edges is None:
-            edges = cache[key] = edges_of(classes[member.cls].meta.grid, member.shape[axis], axis)
-        at = member.block[axis]
+            edges = cache[key] = edges_of(classes[tile.cls].meta.grid, tile.shape[axis], axis)
+        at = tile.block[axis]
         known, owner = blocks[at], owners[at]
         if known is None or owner is None:
-            blocks[at], owners[at] = edges, member
+            blocks[at], owners[at] = edges, tile
         elif known is not edges and known.logical != edges.logical:
-            raise MismatchedChunks(axis, (owner, member))
+            raise MismatchedChunks(axis, (owner, tile))
     usual = next((b for b in blocks if b is not None), None)
     full = usual.full if usual is not None else 1
     return [b if b is not None else absent_edges(size, full) for b, size in zip(blocks, sizes, strict=True)]
@@ -142,15 +146,15 @@ def flat_edges(blocks: Sequence[Edges]) -> tuple[int, ...]:
 
 
 def needs_explicit(
-    classes: Sequence[Class], members: Sequence[Member], per_axis: Sequence[Sequence[Edges]], grid: ChunkGrid
+    classes: Sequence[MetadataClass], tiles: Sequence[MosaicTile], per_axis: Sequence[Sequence[Edges]], grid: ChunkGrid
 ) -> bool:
     """Whether some chunk's encoded shape is not its shape in the grid."""
     if isinstance(grid, RegularGrid):
-        return any(full_shape(classes[m.cls].meta) != grid.chunk_shape for m in one_each(members))
+        return any(full_shape(classes[m.cls].meta) != grid.chunk_shape for m in one_each(tiles))
     lasts = [max((i for i, b in enumerate(edges) if b.logical), default=0) for edges in per_axis]
-    for member in members:
-        own = classes[member.cls].meta.grid
-        for axis, at in enumerate(member.block):
+    for tile in tiles:
+        own = classes[tile.cls].meta.grid
+        for axis, at in enumerate(tile.block):
             edges = per_axis[axis][at]
             mine = own.chunk_shape[axis] if isinstance(own, RegularGrid) else (own.edges[axis] or (1,))[-1]
             ending = edges.full if at == lasts[axis] else (edges.logical or (mine,))[-1]
@@ -160,18 +164,20 @@ def needs_explicit(
     return False
 
 
-def one_each(members: Sequence[Member]) -> list[Member]:
-    """One member of each class."""
-    return list({m.cls: m for m in members}.values())
+def one_each(tiles: Sequence[MosaicTile]) -> list[MosaicTile]:
+    """One tile of each class."""
+    return list({m.cls: m for m in tiles}.values())
 
 
 def full_shape(meta: ArrayMeta) -> Shape | None:
     return meta.grid.chunk_shape if isinstance(meta.grid, RegularGrid) else None
 
 
-def explicit_encodings(merged: Merged, classes: Sequence[Class]) -> tuple[tuple[Encoding, ...], list[tuple[int, ...]]]:
+def explicit_encodings(
+    merged: Merged, classes: Sequence[MetadataClass]
+) -> tuple[tuple[Encoding, ...], list[tuple[int, ...]]]:
     """Encodings that say their chunk shape, for classes with regular grids; the others keep theirs."""
-    numbered = Numbered()
+    numbered = EncodingTable()
     for e in merged.encodings:  # all different: they keep their numbers
         numbered.place(e)
     maps = []
@@ -195,15 +201,15 @@ def compacted(encodings: Sequence[Encoding], used: Sequence[int]) -> tuple[tuple
     return tuple(encodings[n] for n in renumber), renumber
 
 
-def clipped(meta: ArrayMeta, member: Member, layout: Layout) -> bool:
-    """Whether a member with uneven chunks has some whose shape in the result's grid is not what they decode to."""
+def clipped(meta: ArrayMeta, tile: MosaicTile, layout: GridLayout) -> bool:
+    """Whether a tile with uneven chunks has some whose shape in the result's grid is not what they decode to."""
     own, grid = meta.grid, layout.grid
     if 0 in meta.shape or not isinstance(own, RectilinearGrid):
         return False
     if all(e.chunk_shape is not None for e in meta.encodings):
         return False
     for axis, edges in enumerate(own.edges):
-        at = layout.starts[axis][member.block[axis]]
+        at = layout.starts[axis][tile.block[axis]]
         if isinstance(grid, RegularGrid):
             if any(n != grid.chunk_shape[axis] for n in edges):
                 return True

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.chunks.common_borders import cuts, full_edges, split
-from byteatlas.manifest.model import INLINE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray
+from byteatlas.combining.chunks.common_borders import chunk_borders, full_edges, split_chunks
+from byteatlas.manifest.kinds.window import window
+from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, Encoding, RectilinearGrid, RegularGrid
-from byteatlas.types import Shape
+from byteatlas.values import replace
 
 Span = tuple[int, int]
 """Positions ``start`` to ``stop`` (excluded)."""
@@ -37,13 +36,13 @@ def parts(array: VirtualArray, axis: int, spans: Sequence[Span]) -> list[Virtual
     step = raw_step(array, axis)
     if step is not None:
         return [byte_range(array, axis, span, step) for span in spans]
-    own = cuts(array, axis)
-    fine = split(array, axis, own, np.union1d(own, inside))
+    own = chunk_borders(array, axis)
+    fine = split_chunks(array, axis, own, np.union1d(own, inside))
     fine_borders = boundaries(length, fine.meta.grid, axis)
-    cut_at = set(inside.tolist())
+    split_at = set(inside.tolist())
     return [
         simplified(whole_chunks(fine, axis, fine_borders, (a, b)), axis)
-        if a in cut_at
+        if a in split_at
         else whole_chunks(array, axis, borders, (a, b))
         for a, b in spans
     ]
@@ -61,7 +60,7 @@ def whole_chunks(array: VirtualArray, axis: int, borders: NDArray[np.int64], spa
     if isinstance(grid, RectilinearGrid):
         grid = RectilinearGrid(tuple(e[first:last] if i == axis else e for i, e in enumerate(grid.edges)))
     shape = tuple(stop - start if i == axis else n for i, n in enumerate(meta.shape))
-    return VirtualArray(replace(meta, shape=shape, grid=grid), sliced(array.manifest, axis, first, last))
+    return VirtualArray(replace(meta, shape=shape, grid=grid), window(array.manifest, axis, first, last))
 
 
 def many_whole(array: VirtualArray, axis: int, borders: NDArray[np.int64], spans: Sequence[Span]) -> list[VirtualArray]:
@@ -146,62 +145,3 @@ def itemsize(meta: ArrayMeta) -> int | None:
     if not plain or len(meta.encodings) != 1 or e.data_type is not None or meta.data_type.numpy.hasobject:
         return None
     return meta.data_type.numpy.itemsize
-
-
-def sliced(manifest: Manifest, axis: int, first: int, last: int) -> Manifest:
-    """Chunks ``first`` to ``last`` (excluded) along one axis of the grid."""
-    if axis == 0 and not isinstance(manifest, ChunkManifest):
-        return RowSlice(manifest, first, last)
-    m = manifest.load()
-    grid = m.grid_shape
-    outer, count, inner = math.prod(grid[:axis]), grid[axis], math.prod(grid[axis + 1 :])
-
-    def part(column: NDArray[Any]) -> NDArray[Any]:
-        return column.reshape(outer, count, inner)[:, first:last].reshape(-1)
-
-    encoding = None if m.encoding is None else part(m.encoding)
-    source = part(m.source)
-    inlined = inlined_rows(m, source, outer, count, inner, first) if m.inlined else {}
-    shape = tuple(last - first if i == axis else n for i, n in enumerate(grid))
-    return ChunkManifest(shape, m.sources, source, part(m.offset), part(m.length), encoding, inlined)
-
-
-def inlined_rows(
-    m: ChunkManifest, source: NDArray[np.int32], outer: int, count: int, inner: int, first: int
-) -> dict[int, bytes]:
-    """The inline chunks among the rows that were picked, by their new numbers."""
-    width = len(source) // max(1, outer)
-    result = {}
-    for new in np.flatnonzero(source == INLINE).tolist():
-        layer, rest = divmod(new, width)
-        result[new] = m.inlined[layer * count * inner + first * inner + rest]
-    return result
-
-
-class RowSlice:
-    """Whole layers of another manifest's grid along its first axis; rows are read when they are asked for."""
-
-    __slots__ = ("begin", "grid_shape", "inner")
-
-    def __init__(self, inner: Manifest, first: int, last: int) -> None:
-        layer = math.prod(inner.grid_shape[1:])
-        self.inner, self.begin = inner, first * layer
-        self.grid_shape: Shape = (last - first, *inner.grid_shape[1:])
-
-    @property
-    def sources(self) -> tuple[SourceInfo, ...]:
-        return self.inner.sources
-
-    def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        return self.inner.rows(chunks + self.begin)
-
-    def inline(self, chunk: int) -> bytes:
-        return self.inner.inline(chunk + self.begin)
-
-    def load(self) -> ChunkManifest:
-        total = math.prod(self.grid_shape)
-        rows = self.rows(np.arange(total, dtype=np.int64))
-        inlined = {int(i): self.inline(int(i)) for i in np.flatnonzero(rows.source == INLINE)}
-        return ChunkManifest(
-            self.grid_shape, self.sources, rows.source, rows.offset, rows.length, rows.encoding, inlined
-        )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from byteatlas.manifest.columns import Piece, assemble
+from byteatlas.manifest.columns import PlacedManifest, assemble
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta, ChunkGrid, CodecSpec, Encoding, RectilinearGrid, RegularGrid
+from byteatlas.values import replace
 
 
 def new_axis(meta: ArrayMeta, name: str | None, length: int = 1) -> ArrayMeta | None:
@@ -81,9 +81,9 @@ def stacked(arrays: Sequence[VirtualArray]) -> VirtualArray | None:
     meta = new_axis(arrays[0].meta, None, len(arrays))
     if meta is None:
         return None
-    pieces = []
+    parts = []
     for i, array in enumerate(arrays):
         m = array.manifest.load()
-        pieces.append(Piece((i,) + (0,) * len(m.grid_shape), replace(m, grid_shape=(1, *m.grid_shape))))
-    inner = pieces[0].manifest.grid_shape[1:]
-    return VirtualArray(meta, assemble((len(arrays), *inner), pieces))
+        parts.append(PlacedManifest((i,) + (0,) * len(m.grid_shape), replace(m, grid_shape=(1, *m.grid_shape))))
+    inner = parts[0].manifest.grid_shape[1:]
+    return VirtualArray(meta, assemble((len(arrays), *inner), parts))

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.compare.classify import same_encodings, same_scalar
+from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.combining.compare.packing import packing_of, unpacked
 from byteatlas.combining.coordinates.values import nbytes, read_all
 from byteatlas.combining.model import CombineOptions, Finding, ReadArray
-from byteatlas.manifest.model import ChunkManifest, VirtualArray
+from byteatlas.manifest.model import ChunkManifest, Manifest, VirtualArray
+from byteatlas.meta.compare import read_alike
 from byteatlas.meta.model import EncodingColumn
 
 MANIFEST, INLINED, SOURCE = map(attrgetter, ("manifest", "inlined", "source"))
@@ -36,7 +37,7 @@ def unequal(
     first = arrays[0]
     if trusted(path, options):
         return []
-    asked = [i for i, a in enumerate(arrays) if i and not same_references(a, first, alike)]
+    asked = [i for i, a in enumerate(arrays) if i and not equal_references(a, first, alike)]
     if not asked:
         return []
     advice = _advice(path, first, options)
@@ -49,7 +50,9 @@ def unequal(
         detail = f"{nbytes(first)} bytes in each file are too many to compare; trust this variable or raise the limit"
         return [Finding("conflict", "values", path, tuple(names[i] for i in asked), detail)]
     values = read_all([first, *(arrays[i] for i in asked)], read)
-    differing = [i for i, v in zip(asked, values[1:], strict=True) if not same_values(values[0], v, first, arrays[i])]
+    differing = [
+        i for i, v in zip(asked, values[1:], strict=True) if not equal_unpacked(values[0], v, first, arrays[i])
+    ]
     if not differing:
         return []
     detail = f"values differ between files, and the variable has no concatenated dimension{advice}"
@@ -64,7 +67,7 @@ def _advice(path: str, array: VirtualArray, options: CombineOptions) -> str:
     return f"; files that follow each other along {name} are combined with concat={name!r} (--concat {name})"
 
 
-def same_inline(arrays: Sequence[VirtualArray]) -> bool:
+def all_inline_identical(arrays: Sequence[VirtualArray]) -> bool:
     """Whether arrays of the same description have one chunk each, in the map, with the same bytes."""
     first = arrays[0].manifest
     if not isinstance(first, ChunkManifest) or len(first.source) != 1 or not first.inlined:
@@ -83,18 +86,25 @@ def trusted(path: str, options: CombineOptions) -> bool:
     return bool(options.trust) and ("*" in options.trust or path in options.trust)
 
 
-def same_references(a: VirtualArray, b: VirtualArray, alike: bool = False) -> bool:
+def equal_references(a: VirtualArray, b: VirtualArray, alike: bool = False) -> bool:
     """Whether two arrays are the same bytes read in the same way, as far as the references say."""
     m, n = a.manifest, b.manifest
+    return equal_rows(m, n) and (alike or read_alike(a.meta, b.meta, decoding_ignores))
+
+
+def equal_rows(m: Manifest, n: Manifest) -> bool:
+    """Whether two manifests refer to the same bytes, chunk by chunk, by encodings of the same number."""
     if m is n:
-        return alike or same_reading(a, b)
+        return True
     if not isinstance(m, ChunkManifest) or not isinstance(n, ChunkManifest):
         m, n = m.load(), n.load()
     if m.inlined != n.inlined or len(m.source) != len(n.source):
         return False
     if len(m.source) == 1:
         where = m.source[0]
-        return bool(where == n.source[0]) and (where < 0 or same_row(m, n)) and (alike or same_reading(a, b))
+        return (
+            bool(where == n.source[0]) and (where < 0 or equal_only_row(m, n)) and equal_columns(m.encoding, n.encoding)
+        )
     if not np.array_equal(m.source, n.source):
         return False
     stored = bool((m.source >= 0).any())
@@ -102,10 +112,10 @@ def same_references(a: VirtualArray, b: VirtualArray, alike: bool = False) -> bo
         m.sources == n.sources and np.array_equal(m.offset, n.offset) and np.array_equal(m.length, n.length)
     ):
         return False
-    return same_column(m.encoding, n.encoding) and (alike or same_reading(a, b))
+    return equal_columns(m.encoding, n.encoding)
 
 
-def same_column(x: EncodingColumn | None, y: EncodingColumn | None) -> bool:
+def equal_columns(x: EncodingColumn | None, y: EncodingColumn | None) -> bool:
     """Equal columns; None stands for zeros."""
     if x is None or y is None:
         other = x if y is None else y
@@ -113,26 +123,14 @@ def same_column(x: EncodingColumn | None, y: EncodingColumn | None) -> bool:
     return bool(np.array_equal(x, y))
 
 
-def same_reading(a: VirtualArray, b: VirtualArray) -> bool:
-    """Whether equal bytes give equal arrays."""
-    p, q = a.meta, b.meta
-    return p is q or (
-        p.grid == q.grid
-        and p.data_type == q.data_type
-        and same_encodings(p.encodings, q.encodings)
-        and same_scalar(p.fill_value, q.fill_value)
-        and p.shape == q.shape
-    )
-
-
-def same_row(m: ChunkManifest, n: ChunkManifest) -> bool:
+def equal_only_row(m: ChunkManifest, n: ChunkManifest) -> bool:
     """Whether the only chunk of both is the same bytes."""
     return bool(
         m.sources[m.source[0]] == n.sources[n.source[0]] and m.offset[0] == n.offset[0] and m.length[0] == n.length[0]
     )
 
 
-def same_values(x: NDArray[Any], y: NDArray[Any], a: VirtualArray, b: VirtualArray) -> bool:
+def equal_unpacked(x: NDArray[Any], y: NDArray[Any], a: VirtualArray, b: VirtualArray) -> bool:
     """Equal values; NaN equals NaN; packed differently, they are compared unpacked."""
     if x.dtype.kind in "iuf" and y.dtype.kind in "iuf":
         p, q = packing_of(a.meta), packing_of(b.meta)

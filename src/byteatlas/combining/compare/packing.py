@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 PACKING_ATTRIBUTES = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
 PACKED_RANGE_ATTRIBUTES = ("valid_range", "valid_min", "valid_max")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.compare import attributes as attrs
-from byteatlas.combining.compare.classify import Class, classify
+from byteatlas.combining.compare.classify import MetadataClass, classify
 from byteatlas.combining.compare.packing import masked, packing_of, unpacked
 from byteatlas.combining.coordinates import times
-from byteatlas.combining.coordinates.sources import describe, outside_value, typed
+from byteatlas.combining.coordinates.sources import describe, typed, value_from
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.inputs import find_variable
 from byteatlas.combining.model import (
@@ -23,12 +22,13 @@ from byteatlas.combining.model import (
     CombineOptions,
     CoordinateSource,
     Finding,
+    FlatInput,
     FromVariable,
-    Input,
     ReadArray,
 )
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, replace
 
 DTYPE = attrgetter("dtype")
 MAX_COORDINATE = 256 << 20
@@ -65,7 +65,7 @@ class Coordinate:
 
 
 def coordinate(
-    dim: str, inputs: Sequence[Input], options: CombineOptions, read: ReadArray
+    dim: str, inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray
 ) -> tuple[Coordinate, list[Finding]]:
     """Find the values of ``dim`` in all inputs. Trouble comes back as conflicts."""
     source = options.coords.get(dim, FromVariable())
@@ -73,11 +73,11 @@ def coordinate(
         return from_variables(dim, source, inputs, options, read)
     if isinstance(source, ByOrder):
         return by_order(dim, inputs), []
-    return from_outside(dim, source, inputs)
+    return from_sources(dim, source, inputs)
 
 
 def from_variables(
-    dim: str, source: FromVariable, inputs: Sequence[Input], options: CombineOptions, read: ReadArray
+    dim: str, source: FromVariable, inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray
 ) -> tuple[Coordinate, list[Finding]]:
     wanted = source.path or dim
     paths = [wanted if wanted in i.arrays else find_variable(wanted, i) for i in inputs]
@@ -106,7 +106,7 @@ def from_variables(
     return found, findings
 
 
-def unusable(dim: str, path: str, classes: Sequence[Class], inputs: Sequence[Input]) -> Finding | None:
+def unusable(dim: str, path: str, classes: Sequence[MetadataClass], inputs: Sequence[FlatInput]) -> Finding | None:
     """Coordinate variables with more than one dimension, or absurdly large."""
     for cls in classes:
         meta, name = cls.meta, inputs[cls.members[0]].name
@@ -122,9 +122,9 @@ def settle(
     dim: str,
     source: FromVariable,
     path: str,
-    classes: Sequence[Class],
+    classes: Sequence[MetadataClass],
     values: list[NDArray[Any]],
-    inputs: Sequence[Input],
+    inputs: Sequence[FlatInput],
     options: CombineOptions,
 ) -> tuple[Coordinate, list[Finding]]:
     """Bring values from the files to common packing, units and calendar."""
@@ -181,7 +181,7 @@ MEANING_ELSEWHERE = {True: frozenset({"units", "calendar"}), False: frozenset[st
 """Attributes that are reconciled after values are decoded, when they are."""
 
 
-def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) -> list[Finding]:
+def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[FlatInput]) -> list[Finding]:
     """A conflict when values of different types have no type that holds them all exactly."""
     types = set(map(DTYPE, values))
     if len(types) > 1:
@@ -196,7 +196,7 @@ def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) 
     return [type_conflict(path, values, inputs)]
 
 
-def type_conflict(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[Input]) -> Finding:
+def type_conflict(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[FlatInput]) -> Finding:
     odd = tuple(i.name for i, v in zip(inputs, values, strict=True) if v.dtype != values[0].dtype)
     types = " / ".join(dict.fromkeys(str(v.dtype) for v in values))
     return Finding("conflict", "dtype", path, odd, f"no type holds the coordinate values of all files: {types}")
@@ -211,7 +211,7 @@ def common_time(
     path: str,
     pairs: Sequence[tuple[JSON, JSON]],
     values: Sequence[NDArray[Any]],
-    inputs: Sequence[Input],
+    inputs: Sequence[FlatInput],
     options: CombineOptions,
 ) -> tuple[times.TimeUnits | None, tuple[times.TimeUnits, ...], list[Finding]]:
     """The common units; the inputs' own ones when values must be converted."""
@@ -236,7 +236,7 @@ def common_time(
         why = "; ".join(dict.fromkeys(times.why_not(*p) for p, u in zip(pairs, own, strict=True) if u is None))
         detail = f"units differ and are not all CF times of a fixed length: {texts} ({why})"
         return None, (), [Finding("conflict", "units", path, names, detail)]
-    calendar = times.same_calendar(units, values)
+    calendar = times.common_calendar(units, values)
     if calendar is None:
         return None, (), [Finding("conflict", "calendar", path, names, f"calendars differ: {texts}")]
     if asked is not None and asked.calendar != calendar:
@@ -251,17 +251,17 @@ def common_time(
     )
 
 
-def by_order(dim: str, inputs: Sequence[Input]) -> Coordinate:
+def by_order(dim: str, inputs: Sequence[FlatInput]) -> Coordinate:
     """No values: files follow each other as they are given."""
     return Coordinate(dim, "order of the files", None, None)
 
 
-def from_outside(dim: str, source: CoordinateSource, inputs: Sequence[Input]) -> tuple[Coordinate, list[Finding]]:
+def from_sources(dim: str, source: CoordinateSource, inputs: Sequence[FlatInput]) -> tuple[Coordinate, list[Finding]]:
     """Values that are not data of the files: attributes, names, constants, a function."""
     raw: list[object] = []
     lacking: list[str] = []
     for index, item in enumerate(inputs):
-        value = outside_value(source, index, item)
+        value = value_from(source, index, item)
         if value is None:
             lacking.append(item.name)
         raw.append(value)

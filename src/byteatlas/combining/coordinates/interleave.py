@@ -1,14 +1,13 @@
-"""Files whose coordinate values interleave or overlap: cut where the order of values passes from one file to another.
+"""Files whose coordinate values interleave or overlap are split where the order passes from one file to another.
 
-Every file becomes pieces, each of which covers a run of the merged order by itself (or beside pieces of other files
-with the same values). The pieces are combined like files. Nothing is copied: a piece that begins inside of a chunk
+Every file becomes parts, each of which covers a run of the merged order by itself (or beside parts of other files
+with the same values). The parts are combined like files. Nothing is copied: a part that begins inside of a chunk
 reads that chunk in part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,14 @@ from numpy.typing import NDArray
 from byteatlas.combining.chunks.slicing import Span
 from byteatlas.combining.coordinates.order import Arranged
 from byteatlas.combining.model import Duplicates, Finding, listed, scalar_json
+from byteatlas.values import dataclass
 
-NEAR = 1e-6
+EQUAL_WITHIN = 1e-6
 """Values of two files that are nearer than this part of a step are one value that was rounded in two ways."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entries:
+class CoordinateEntries:
     """All coordinate values of all runs, one by one; files in one run share its entries.
 
     Attributes:
@@ -36,17 +36,17 @@ class Entries:
     position: NDArray[np.int64]
     rank: NDArray[np.int64]
 
-    def __getitem__(self, chosen: NDArray[Any]) -> Entries:
-        return Entries(self.run[chosen], self.position[chosen], self.rank[chosen])
+    def __getitem__(self, chosen: NDArray[Any]) -> CoordinateEntries:
+        return CoordinateEntries(self.run[chosen], self.position[chosen], self.rank[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
-    """Runs cut into pieces; columns of equal length, ordered by run and position.
+class SplitRuns:
+    """Runs split into parts; columns of equal length, ordered by run and position.
 
     Attributes:
         run, start, stop: positions ``start`` to ``stop`` (excluded) of a run.
-        segment: the piece's place in the merged order. Pieces with the same place have the same values.
+        segment: the part's place in the merged order. Parts with the same place have the same values.
     """
 
     run: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Pieces:
     segment: NDArray[np.int64]
 
     def spans(self) -> dict[int, list[tuple[Span, int]]]:
-        """For each run its pieces, and their places."""
+        """For each run its parts, and their places."""
         found: dict[int, list[tuple[Span, int]]] = {}
         columns = (self.run, self.start, self.stop, self.segment)
         for run, start, stop, segment in zip(*(c.tolist() for c in columns), strict=True):
@@ -63,7 +63,7 @@ class Pieces:
         return found
 
 
-def entries_of(arranged: Arranged) -> Entries:
+def entries_of(arranged: Arranged) -> CoordinateEntries:
     """The entries of runs that go one way all along, in the order of runs."""
     lengths = [len(b) for b in arranged.blocks]
     run = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
@@ -73,10 +73,10 @@ def entries_of(arranged: Arranged) -> Entries:
     rank = rank.reshape(-1).astype(np.int64)
     if arranged.direction == "descending":
         rank = rank.max(initial=0) - rank
-    return Entries(run, position, rank)
+    return CoordinateEntries(run, position, rank)
 
 
-def pieces_of(entries: Entries) -> Pieces:
+def split_runs(entries: CoordinateEntries) -> SplitRuns:
     """Cut runs where the files that have the next value are not those that have this one."""
     n = int(entries.rank.max(initial=-1)) + 1
     # ``entries`` are in order of run and position, and ranks go up in each run.
@@ -91,10 +91,10 @@ def pieces_of(entries: Entries) -> Pieces:
     at = np.flatnonzero(head)
     last = np.append(at[1:], len(segment)) - 1
     start, stop = entries.position[at], entries.position[last] + 1
-    return Pieces(entries.run[at], start, stop, segment[at])
+    return SplitRuns(entries.run[at], start, stop, segment[at])
 
 
-def winners(entries: Entries, priority: Sequence[int], policy: Duplicates) -> Entries:
+def winners(entries: CoordinateEntries, priority: Sequence[int], policy: Duplicates) -> CoordinateEntries:
     """One entry for each value: that of the run which comes first (or last) by ``priority``."""
     key = np.asarray(priority, np.int64)[entries.run]
     order = np.lexsort((-key if policy == "last" else key, entries.rank))
@@ -106,7 +106,7 @@ def winners(entries: Entries, priority: Sequence[int], policy: Duplicates) -> En
     return entries[keep]
 
 
-def shared(entries: Entries) -> Entries:
+def shared(entries: CoordinateEntries) -> CoordinateEntries:
     """The entries whose values are in several runs."""
     return entries[np.bincount(entries.rank)[entries.rank] > 1]
 
@@ -120,19 +120,19 @@ def priorities(arranged: Arranged, policy: Duplicates) -> list[int]:
     return result
 
 
-def rearranged(arranged: Arranged, pieces: Pieces, places: Sequence[int]) -> Arranged:
-    """The runs of the merged order. ``places``: for each piece of an input the number of its run."""
-    count = int(pieces.segment.max(initial=-1)) + 1
+def rearranged(arranged: Arranged, parts: SplitRuns, places: Sequence[int]) -> Arranged:
+    """The runs of the merged order. ``places``: for each part of an input the number of its run."""
+    count = int(parts.segment.max(initial=-1)) + 1
     blocks: list[NDArray[Any]] = [np.zeros(0)] * count
     for run, start, stop, segment in zip(
-        pieces.run.tolist(), pieces.start.tolist(), pieces.stop.tolist(), pieces.segment.tolist(), strict=True
+        parts.run.tolist(), parts.start.tolist(), parts.stop.tolist(), parts.segment.tolist(), strict=True
     ):
         blocks[segment] = arranged.blocks[run][start:stop]
     common = np.result_type(*arranged.blocks)
     return Arranged(tuple(places), tuple(b.astype(common, copy=False) for b in blocks), arranged.direction)
 
 
-def too_near(dim: str, arranged: Arranged, files: Sequence[Sequence[str]]) -> Finding | None:
+def nearly_equal(dim: str, arranged: Arranged, files: Sequence[Sequence[str]]) -> Finding | None:
     """Values of two runs that are all but equal: the same times, rounded in two ways."""
     blocks = arranged.blocks
     if not all(b.dtype.kind in "iuf" for b in blocks) or all(b.dtype.kind in "iu" for b in blocks):
@@ -144,7 +144,7 @@ def too_near(dim: str, arranged: Arranged, files: Sequence[Sequence[str]]) -> Fi
     between = np.diff(line[order])
     usual = float(np.median(steps)) if steps.size else float(np.median(between[between > 0], keepdims=False))
     grain = max(float(np.finfo(b.dtype).eps) for b in blocks if b.dtype.kind == "f")
-    limit = np.maximum(NEAR * usual, 2 * grain * np.abs(line[order][1:]))
+    limit = np.maximum(EQUAL_WITHIN * usual, 2 * grain * np.abs(line[order][1:]))
     odd = np.flatnonzero((between > 0) & (between < limit) & (run[order][1:] != run[order][:-1]))
     if not odd.size:
         return None
@@ -156,7 +156,7 @@ def too_near(dim: str, arranged: Arranged, files: Sequence[Sequence[str]]) -> Fi
     return Finding("conflict", "overlap", None, tuple(files[other]), detail)
 
 
-def shared_text(arranged: Arranged, entries: Entries) -> str:
+def shared_text(arranged: Arranged, entries: CoordinateEntries) -> str:
     """The values that several runs have, for a message."""
     both = shared(entries)
     if not len(both.rank):

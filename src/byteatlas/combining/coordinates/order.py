@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.model import Finding, Order, listed, scalar_json
+from byteatlas.combining.model import FileOrder, Finding, listed, scalar_json
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class Arranged:
 
 
 def arrange(
-    dim: str, values: Sequence[NDArray[Any]], names: Sequence[str], order: Order
+    dim: str, values: Sequence[NDArray[Any]], names: Sequence[str], order: FileOrder
 ) -> tuple[Arranged, list[Finding]]:
     """Sort the runs of coordinate values. Inputs with equal values share a run (tiles, other variables)."""
     if order == "coordinate" and (quick := in_line(values)) is not None:

@@ -15,9 +15,9 @@ from byteatlas.combining.inputs import find_variable, first_url
 from byteatlas.combining.model import (
     Compute,
     CoordinateSource,
+    FlatInput,
     FromAttribute,
     FromName,
-    Input,
     Values,
     listed,
 )
@@ -25,7 +25,7 @@ from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 
 
-def outside_value(source: CoordinateSource, index: int, item: Input) -> object:
+def value_from(source: CoordinateSource, index: int, item: FlatInput) -> object:
     match source:
         case FromAttribute(name, None):
             return item.group.meta.attributes.get(name)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from byteatlas.values import dataclass
 
 NANOSECONDS = {
     "nanosecond": 1,
@@ -189,7 +190,7 @@ def conversion(source: TimeUnits, target: TimeUnits) -> tuple[Fraction, Fraction
     return Fraction(source.unit, target.unit), Fraction(source.reference - target.reference, target.unit)
 
 
-def same_calendar(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) -> str | None:
+def common_calendar(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) -> str | None:
     """The common calendar, or None. Standard and proleptic Gregorian agree for dates after the reform of 1582."""
     names = {u.calendar for u in units}
     if len(names) == 1:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.stacking import stacked
-from byteatlas.combining.compare.classify import Class, alike, classify
+from byteatlas.combining.compare.classify import MetadataClass, alike, classify
 from byteatlas.combining.model import ReadArray
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.model import ArrayMeta, RegularGrid
@@ -29,7 +29,7 @@ def nbytes(array: VirtualArray) -> int:
 
 
 def read_all(
-    arrays: Sequence[VirtualArray], read: ReadArray, classes: Sequence[Class] | None = None
+    arrays: Sequence[VirtualArray], read: ReadArray, classes: Sequence[MetadataClass] | None = None
 ) -> list[NDArray[Any]]:
     """All values of many arrays, in order. ``classes``: the arrays by metadata, when that is known.
 
@@ -59,7 +59,9 @@ def read_all(
     return [r for r in result if r is not None]
 
 
-def inline_values(arrays: Sequence[VirtualArray], classes: Sequence[Class] | None = None) -> list[NDArray[Any] | None]:
+def inline_values(
+    arrays: Sequence[VirtualArray], classes: Sequence[MetadataClass] | None = None
+) -> list[NDArray[Any] | None]:
     """The values of arrays that are one inline chunk of plain bytes; None for the others."""
     result: list[NDArray[Any] | None] = [None] * len(arrays)
     if classes is None or not all(c.even or not c.meta.ndim or one_shape(arrays, c) for c in classes):
@@ -86,7 +88,7 @@ def inline_values(arrays: Sequence[VirtualArray], classes: Sequence[Class] | Non
     return result
 
 
-def one_shape(arrays: Sequence[VirtualArray], cls: Class) -> bool:
+def one_shape(arrays: Sequence[VirtualArray], cls: MetadataClass) -> bool:
     return len({arrays[i].meta.shape for i in cls.members}) == 1
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -23,6 +22,7 @@ from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.model import ReadArray, scalar_json
 from byteatlas.errors import BadRequest, BadSelection
 from byteatlas.manifest.model import VirtualArray
+from byteatlas.values import dataclass
 
 Region: TypeAlias = Mapping[str, object]
 """For each of some dimensions a slice of coordinate values, or one value."""
@@ -36,7 +36,7 @@ STEPS = (3_600_000_000_000, 60_000_000_000, 1_000_000_000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Axis:
+class LabelledAxis:
     """A coordinate variable, ready to be searched. ``time``: its values are times in these units."""
 
     name: str
@@ -51,7 +51,7 @@ class Axis:
         return str(scalar_json(value))
 
 
-def axis_of(name: str, array: VirtualArray, read: ReadArray) -> Axis:
+def axis_of(name: str, array: VirtualArray, read: ReadArray) -> LabelledAxis:
     """A coordinate variable's values, unpacked. Raises `BadRequest` for one that has no single dimension."""
     meta = array.meta
     if meta.ndim != 1:
@@ -63,10 +63,10 @@ def axis_of(name: str, array: VirtualArray, read: ReadArray) -> Axis:
     if values.dtype.kind in "iuf" and (packing.scaled or packing.mask or packing.unsigned is not None):
         values = unpacked(values, packing)
     units = times.parse_units(meta.attributes.get("units"), meta.attributes.get("calendar"))
-    return Axis(name, values, units if values.dtype.kind in "iuf" else None)
+    return LabelledAxis(name, values, units if values.dtype.kind in "iuf" else None)
 
 
-def span_of(axis: Axis, wanted: object) -> tuple[int, int]:
+def span_of(axis: LabelledAxis, wanted: object) -> tuple[int, int]:
     """The run of positions that a slice of values, or one value, means. Raises `BadSelection` when there is none."""
     if isinstance(wanted, slice):
         if wanted.step is not None:
@@ -85,7 +85,7 @@ def span_of(axis: Axis, wanted: object) -> tuple[int, int]:
     return first, last + 1
 
 
-def between(axis: Axis, start: object, stop: object) -> NDArray[np.bool_]:
+def between(axis: LabelledAxis, start: object, stop: object) -> NDArray[np.bool_]:
     """Where values lie from ``start`` to ``stop``, both included; None is open."""
     values = axis.values
     low, high = (None if v is None else bound(axis, v) for v in (start, stop))
@@ -103,7 +103,7 @@ def between(axis: Axis, start: object, stop: object) -> NDArray[np.bool_]:
     return inside
 
 
-def bound(axis: Axis, label: object) -> tuple[Any, Any]:
+def bound(axis: LabelledAxis, label: object) -> tuple[Any, Any]:
     """The first value that a label means and the last one (for times: the first one after it), as they are stored."""
     if axis.time is not None:
         period = period_of(label, axis.time.calendar)
@@ -190,7 +190,7 @@ def text_of(wanted: object) -> str:
     return f"from {wanted.start} to {wanted.stop}" if isinstance(wanted, slice) else f"{wanted}"
 
 
-def nearby(axis: Axis) -> str:
+def nearby(axis: LabelledAxis) -> str:
     """What values there are, for a message."""
     if not len(axis.values):
         return "it has no values"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,23 +10,24 @@ import numpy as np
 from byteatlas.combining.chunks.small_arrays import SMALL
 from byteatlas.combining.coordinates.values import nbytes
 from byteatlas.combining.model import ReadArray
-from byteatlas.combining.select.labels import Axis, Region, axis_of, span_of
+from byteatlas.combining.select.labels import LabelledAxis, Region, axis_of, span_of
 from byteatlas.combining.select.ops import masked_array, select_array
 from byteatlas.errors import BadRequest, BadSelection
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """Positions ``start`` to ``stop`` (excluded) along one dimension, and the coordinate that says so."""
 
-    axis: Axis
+    axis: LabelledAxis
     start: int
     stop: int
 
 
-Change = Callable[[str, VirtualArray, Mapping[str, Found]], VirtualArray]
+RegionChange = Callable[[str, VirtualArray, Mapping[str, Found]], VirtualArray]
 
 
 def select_by_value(group: VirtualGroup, region: Region, *, read: ReadArray, cut: bool = False) -> VirtualGroup:
@@ -75,8 +75,8 @@ def mask_by_value(
     return throughout(group, region, read, change)
 
 
-def throughout(group: VirtualGroup, region: Region, read: ReadArray, change: Change) -> VirtualGroup:
-    """Change all arrays of a tree; a group's own coordinates go before those of the groups above."""
+def throughout(group: VirtualGroup, region: Region, read: ReadArray, change: RegionChange) -> VirtualGroup:
+    """RegionChange all arrays of a tree; a group's own coordinates go before those of the groups above."""
     used: set[str] = set()
 
     def below(node: VirtualGroup, prefix: str, above: Mapping[str, Found]) -> VirtualGroup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -12,25 +11,26 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare import attributes as attrs
-from byteatlas.combining.compare.classify import Class, classify
-from byteatlas.combining.compare.must_match import same_inline, unequal
+from byteatlas.combining.compare.classify import MetadataClass, classify
+from byteatlas.combining.compare.must_match import all_inline_identical, unequal
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
-from byteatlas.combining.context import Context, Dimension, concat_axes
+from byteatlas.combining.context import CombineContext, Dimension, concat_axes
 from byteatlas.combining.coordinates import times
 from byteatlas.combining.model import Finding
 from byteatlas.combining.variable.mosaic import mosaic
-from byteatlas.combining.variable.outcome import Outcome, Ready, Run
 from byteatlas.combining.variable.rewrite import rewritten
+from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 META, MANIFEST = attrgetter("meta"), attrgetter("manifest")
 
 
-def treat(path: str, context: Context) -> Outcome:
-    """Decide on one variable. No job: it is in conflict."""
+def decide(path: str, context: CombineContext) -> Decision:
+    """Decide on one variable. No treatment: it is in conflict."""
     have: Sequence[int] = range(len(context.inputs))
     if context.columns is not None and path in context.columns:
         arrays = context.columns[path]
@@ -39,16 +39,16 @@ def treat(path: str, context: Context) -> Outcome:
         arrays = [context.inputs[i].arrays[path] for i in have]
     for dim in context.dims:
         if dim.coordinate.path == path and dim.coordinate.values is not None:
-            job = coordinate_job(dim, arrays, context)
-            if job is not None:
-                return job
+            treatment = rewritten_coordinate(dim, arrays, context)
+            if treatment is not None:
+                return treatment
     first = arrays[0].meta
     twice = [d.name for d in context.dims if (first.dimension_names or ()).count(d.name) > 1]
     if twice:
         detail = f"dimension {twice[0]!r} is there twice: {first.dimension_names}"
         return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
-    classes = classify(list(map(META, arrays)), have, frozenset(axes), context.chains)
+    classes = classify(list(map(META, arrays)), have, frozenset(axes), context.known_encodings)
     if path in context.bounds or time_units_differ(classes):
         return rewritten(path, have, arrays, axes, classes, context)
     lifted = [d for d in context.dims if d.new and stacks(path, first, context)]
@@ -63,7 +63,7 @@ def treat(path: str, context: Context) -> Outcome:
     return mosaic(path, have, arrays, classes, lifted, context)
 
 
-def stacks(path: str, meta: ArrayMeta, context: Context) -> bool:
+def stacks(path: str, meta: ArrayMeta, context: CombineContext) -> bool:
     """Whether a variable gets the new dimensions."""
     name = path.rpartition("/")[2]
     if context.options.stack is not None:
@@ -71,7 +71,7 @@ def stacks(path: str, meta: ArrayMeta, context: Context) -> bool:
     return name not in context.helpers and not any(d.coordinate.path == path for d in context.dims)
 
 
-def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Context) -> Outcome | None:
+def rewritten_coordinate(dim: Dimension, arrays: Sequence[VirtualArray], context: CombineContext) -> Decision | None:
     """The combined coordinate, rewritten into the map; None when it is too large or has other dimensions."""
     coord, blocks = dim.coordinate, dim.arranged.blocks
     if coord.values is None or not blocks or (arrays and arrays[0].meta.data_type.numpy.hasobject):
@@ -85,7 +85,7 @@ def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Cont
         kept, differing = dict(coord.attributes or {}), list[str]()
     else:
         kept, differing = attrs.merged(documents, context.options.attributes)
-    if coord.time is not None and (coord.own_units or any(not said_alike(d, documents[0]) for d in documents)):
+    if coord.time is not None and (coord.own_units or any(not same_spelling(d, documents[0]) for d in documents)):
         kept |= {"units": coord.time.text, "calendar": coord.time.calendar}
     if coord.unpacked:
         kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}
@@ -93,12 +93,12 @@ def coordinate_job(dim: Dimension, arrays: Sequence[VirtualArray], context: Cont
     return Ready(array, "inlined"), attrs.note_dropped(coord.path, differing, context.options.attributes)
 
 
-def said_alike(a: Mapping[str, JSON], b: Mapping[str, JSON]) -> bool:
+def same_spelling(a: Mapping[str, JSON], b: Mapping[str, JSON]) -> bool:
     """Whether the units of two times have the same spelling (they may be the same in other words)."""
     return all(a.get(name) == b.get(name) for name in ("units", "calendar"))
 
 
-def time_units_differ(classes: Sequence[Class]) -> bool:
+def time_units_differ(classes: Sequence[MetadataClass]) -> bool:
     """Whether this is a time whose units are not the same everywhere."""
     if len(classes) == 1:
         return False
@@ -107,8 +107,12 @@ def time_units_differ(classes: Sequence[Class]) -> bool:
 
 
 def once(
-    path: str, have: Sequence[int], arrays: Sequence[VirtualArray], classes: Sequence[Class], context: Context
-) -> Outcome:
+    path: str,
+    have: Sequence[int],
+    arrays: Sequence[VirtualArray],
+    classes: Sequence[MetadataClass],
+    context: CombineContext,
+) -> Decision:
     """A variable without a concatenated dimension: the same in all files that have it, or a conflict."""
     names = [context.names[i] for i in have]
     findings: list[Finding] = []
@@ -122,7 +126,7 @@ def once(
             findings.append(Finding("conflict", "dtype", path, odd, f"data types differ: {' / '.join(types)}"))
         if any(f.level == "conflict" for f in findings):
             return None, findings
-    if len(arrays) > 1 and not (len(classes) == 1 and same_inline(arrays)):
+    if len(arrays) > 1 and not (len(classes) == 1 and all_inline_identical(arrays)):
         findings += unequal(path, arrays, names, context.options, context.read, alike=len(classes) == 1)
         if any(f.level == "conflict" for f in findings):
             return None, findings
@@ -136,7 +140,9 @@ def once(
     return Ready(array, "once"), findings
 
 
-def plain_run(axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: Class, context: Context) -> Run | None:
+def plain_run(
+    axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: MetadataClass, context: CombineContext
+) -> Concatenation | None:
     """The common case: one description, one concatenated axis that is the first, whole chunks all along."""
     dim = axes.get(0)
     meta = cls.meta
@@ -156,4 +162,4 @@ def plain_run(axes: dict[int, Dimension], arrays: Sequence[VirtualArray], cls: C
     manifests = tuple(map(MANIFEST, ordered))
     total = sum(lengths)
     merged = replace(meta, shape=(total, *meta.shape[1:]))
-    return Run(merged, chunk_counts(merged.shape, merged.grid), manifests)
+    return Concatenation(merged, chunk_counts(merged.shape, merged.grid), manifests)

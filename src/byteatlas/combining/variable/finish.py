@@ -1,35 +1,35 @@
-"""The last step for a variable made of pieces: which manifest goes where, and what the array's metadata then say."""
+"""The last step for a variable made of parts: which manifest goes where, and what the array's metadata then say."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from byteatlas.combining.chunks.layout import Layout, Member, compacted, explicit_encodings
-from byteatlas.combining.compare.classify import Class
-from byteatlas.combining.context import Context
+from byteatlas.combining.chunks.layout import GridLayout, MosaicTile, compacted, explicit_encodings
+from byteatlas.combining.compare.classify import MetadataClass
+from byteatlas.combining.context import CombineContext
 from byteatlas.combining.model import Finding
-from byteatlas.combining.variable.outcome import Mosaic, Outcome
-from byteatlas.combining.variable.reconcile import Merged
-from byteatlas.manifest.columns import Piece
+from byteatlas.combining.variable.encodings import Merged
+from byteatlas.combining.variable.treatment import Decision, Mosaic
+from byteatlas.manifest.columns import PlacedManifest
 from byteatlas.manifest.model import VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import MOST_ENCODINGS, ArrayMeta, ChunkKeys, RectilinearGrid, RegularGrid
+from byteatlas.values import replace
 
 
-def assemble_job(
+def lay_down(
     path: str,
-    classes: Sequence[Class],
-    members: Sequence[Member],
+    classes: Sequence[MetadataClass],
+    tiles: Sequence[MosaicTile],
     by_input: dict[int, VirtualArray],
     merged: Merged,
-    layout: Layout,
-    context: Context,
+    layout: GridLayout,
+    context: CombineContext,
     stacked: bool,
-) -> Outcome:
-    """Metadata and pieces."""
+) -> Decision:
+    """Metadata and parts."""
     encodings, maps = list(merged.encodings), list(merged.maps)
     findings: list[Finding] = []
     ours = any(c.name.startswith("byteatlas.") for e in encodings for c in e.codecs)
@@ -41,40 +41,40 @@ def assemble_job(
     if layout.explicit:
         shapes = " / ".join(dict.fromkeys(str(c.meta.grid) for c in classes))
         findings.append(Finding("reconciled", "chunks", path, (), f"chunks of different extent: {shapes}"))
-    pieces = []
-    for m in members:
+    parts = []
+    for m in tiles:
         origin = tuple(layout.starts[a][b] for a, b in enumerate(m.block))
         manifest = by_input[m.input].manifest.load()
         if not len(manifest.source):  # no chunks: its encodings are not used
             continue
-        pieces.append(Piece(origin, manifest, maps[m.cls], merged.constants[m.cls]))
+        parts.append(PlacedManifest(origin, manifest, maps[m.cls], merged.constants[m.cls]))
     if merged.absent is not None:
-        pieces += absent_pieces(members, layout, merged.absent)
-    return finished(path, classes[0].meta, encodings, pieces, merged, layout, findings, stacked)
+        parts += absent_parts(tiles, layout, merged.absent)
+    return finished(path, classes[0].meta, encodings, parts, merged, layout, findings, stacked)
 
 
-def absent_pieces(members: Sequence[Member], layout: Layout, encoding: int) -> list[Piece]:
-    """Pieces for the places that no member fills."""
-    filled = {m.block for m in members}
+def absent_parts(tiles: Sequence[MosaicTile], layout: GridLayout, encoding: int) -> list[PlacedManifest]:
+    """Parts for the places that no tile fills."""
+    filled = {m.block for m in tiles}
     blocks = product(*(range(len(s) - 1) for s in layout.starts))
     result = []
     for block in blocks:
         if block not in filled and all(s[b + 1] > s[b] for s, b in zip(layout.starts, block, strict=True)):
             origin = tuple(layout.starts[a][b] for a, b in enumerate(block))
             counts = tuple(layout.starts[a][b + 1] - layout.starts[a][b] for a, b in enumerate(block))
-            result.append(Piece(origin, empty_manifest(counts), None, encoding))
+            result.append(PlacedManifest(origin, empty_manifest(counts), None, encoding))
     return result
 
 
-def renumbered(pieces: Sequence[Piece], numbers: Mapping[int, int]) -> list[Piece]:
-    """The pieces with other numbers of encodings."""
+def renumbered(parts: Sequence[PlacedManifest], numbers: Mapping[int, int]) -> list[PlacedManifest]:
+    """The parts with other numbers of encodings."""
     return [
         replace(
             p,
             encodings=None if p.encodings is None else tuple(numbers[n] for n in p.encodings),
             constant=None if p.constant is None else numbers[p.constant],
         )
-        for p in pieces
+        for p in parts
     ]
 
 
@@ -82,15 +82,15 @@ def finished(
     path: str,
     first: ArrayMeta,
     encodings: Sequence[Any],
-    pieces: Sequence[Piece],
+    parts: Sequence[PlacedManifest],
     merged: Merged,
-    layout: Layout,
+    layout: GridLayout,
     findings: list[Finding],
     stacked: bool,
-) -> Outcome:
+) -> Decision:
     """Number the encodings by use, and write plain Zarr where that says it all."""
     used: list[int] = []
-    for p in pieces:
+    for p in parts:
         used += p.encodings or ()
         used += [] if p.constant is None else [p.constant]
     kept, renumber = compacted(encodings, used or [0])
@@ -98,7 +98,7 @@ def finished(
         detail = f"more than {MOST_ENCODINGS} different encodings"
         return None, [*findings, Finding("conflict", "codecs", path, (), detail)]
     same = all(renumber[n] == n for n in set(used))
-    renamed = pieces if same else renumbered(pieces, renumber)
+    renamed = parts if same else renumbered(parts, renumber)
     grid = layout.grid
     if len(kept) == 1 and isinstance(grid, RegularGrid) and kept[0].chunk_shape == grid.chunk_shape:
         kept = (replace(kept[0], chunk_shape=None),)

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
-from byteatlas.combining.chunks.common_borders import reclassified, refine, spelled_out
-from byteatlas.combining.chunks.layout import Layout, Member, MismatchedChunks, clipped, lay_out
+from byteatlas.combining.chunks.common_borders import reclassified, split_at_common_borders, with_explicit_shapes
+from byteatlas.combining.chunks.layout import GridLayout, MismatchedChunks, MosaicTile, clipped, lay_out
 from byteatlas.combining.chunks.stacking import new_axis
-from byteatlas.combining.compare.classify import Class
+from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.compare.must_match import unequal
-from byteatlas.combining.context import Context, Dimension, concat_axes
+from byteatlas.combining.context import CombineContext, Dimension, concat_axes
 from byteatlas.combining.model import Finding
-from byteatlas.combining.variable.finish import assemble_job
-from byteatlas.combining.variable.outcome import Outcome
-from byteatlas.combining.variable.reconcile import Question, reconcile, shape_conflicts
+from byteatlas.combining.variable.finish import lay_down
+from byteatlas.combining.variable.question import Question
+from byteatlas.combining.variable.reconcile import reconcile, shape_conflicts
+from byteatlas.combining.variable.treatment import Decision
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
 from byteatlas.types import Shape
+from byteatlas.values import replace
 
 
 def mosaic(
     path: str,
     have: Sequence[int],
     arrays: Sequence[VirtualArray],
-    classes: Sequence[Class],
+    classes: Sequence[MetadataClass],
     lifted: Sequence[Dimension],
-    context: Context,
-) -> Outcome:
+    context: CombineContext,
+) -> Decision:
     """The general case: any grid of tiles, any mixture of descriptions."""
     arrays = [a if isinstance(a.manifest, ChunkManifest) else replace(a, manifest=a.manifest.load()) for a in arrays]
     misfit = shape_conflicts(Question(path, classes, context.names, False, [], context.options))
@@ -46,41 +47,41 @@ def mosaic(
     if len(cells) < len(by_input):  # several files for one place: only those that fill it count
         winners = set(cells.values())
         kept = [(c, tuple(i for i in c.members if i in winners)) for c in classes]
-        classes = [Class(c.meta, members, documents=c.documents) for c, members in kept if members]
+        classes = [MetadataClass(c.meta, tiles, documents=c.documents) for c, tiles in kept if tiles]
     placed = fit(path, classes, by_input, cells, axes, context)
     if isinstance(placed, Finding):
         return None, [*findings, placed]
-    fitted, members, layout, cut = placed
+    fitted, tiles, layout, cut = placed
     findings += cut
     by_input = fitted
     classes = reclassified(classes, by_input) if cut else classes
     absent = len(cells) < math.prod(len(d.lengths) for d in axes.values())
-    members = numbered(members, classes)
-    holed = {m.cls for m in members if has_holes(by_input[m.input])}
+    tiles = numbered(tiles, classes)
+    holed = {m.cls for m in tiles if has_holes(by_input[m.input])}
     holes = [n in holed for n in range(len(classes))]
     merged, more = reconcile(Question(path, classes, context.names, absent, holes, context.options))
     findings += more
     if merged is None:
         return None, findings
-    job, last = assemble_job(path, classes, members, by_input, merged, layout, context, bool(lifted))
-    return job, findings + last
+    treatment, last = lay_down(path, classes, tiles, by_input, merged, layout, context, bool(lifted))
+    return treatment, findings + last
 
 
-def numbered(members: Sequence[Member], classes: Sequence[Class]) -> list[Member]:
+def numbered(tiles: Sequence[MosaicTile], classes: Sequence[MetadataClass]) -> list[MosaicTile]:
     """Members with the numbers of their classes."""
     class_of = {i: n for n, c in enumerate(classes) for i in c.members}
-    return [m if m.cls == class_of[m.input] else replace(m, cls=class_of[m.input]) for m in members]
+    return [m if m.cls == class_of[m.input] else replace(m, cls=class_of[m.input]) for m in tiles]
 
 
 def fit(
     path: str,
-    classes: Sequence[Class],
+    classes: Sequence[MetadataClass],
     by_input: dict[int, VirtualArray],
     cells: dict[Shape, int],
     axes: dict[int, Dimension],
-    context: Context,
-) -> tuple[dict[int, VirtualArray], list[Member], Layout, list[Finding]] | Finding:
-    """Lay the members out, cutting chunks where they are cut differently beside each other."""
+    context: CombineContext,
+) -> tuple[dict[int, VirtualArray], list[MosaicTile], GridLayout, list[Finding]] | Finding:
+    """Lay the tiles out, cutting chunks where they are cut differently beside each other."""
     findings: list[Finding] = []
     first = classes[0].meta
     order = sorted(axes)
@@ -88,16 +89,16 @@ def fit(
     lengths = [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)]
     for _ in range(first.ndim + 2):
         class_of = {i: n for n, c in enumerate(classes) for i in c.members}
-        members = [
-            Member(i, class_of[i], by_input[i].meta.shape, tuple([0 if k is None else cell[k] for k in spots]))
+        tiles = [
+            MosaicTile(i, class_of[i], by_input[i].meta.shape, tuple([0 if k is None else cell[k] for k in spots]))
             for cell, i in sorted(cells.items())
         ]
         try:
-            layout = lay_out(classes, members, own_lengths(lengths, members, axes))
-            uneven = [m.input for m in members if clipped(by_input[m.input].meta, m, layout)]
+            layout = lay_out(classes, tiles, own_lengths(lengths, tiles, axes))
+            uneven = [m.input for m in tiles if clipped(by_input[m.input].meta, m, layout)]
             if not uneven:
-                return by_input, members, layout, findings
-            by_input = {**by_input, **{i: spelled_out(by_input[i]) for i in uneven}}
+                return by_input, tiles, layout, findings
+            by_input = {**by_input, **{i: with_explicit_shapes(by_input[i]) for i in uneven}}
             classes = reclassified(classes, by_input)
             files = tuple(context.names[i] for i in uneven)
             detail = "maps with uneven chunks, the last of which is partial"
@@ -109,7 +110,7 @@ def fit(
             grids = f"{classes[a.cls].meta.grid} / {classes[b.cls].meta.grid}"
             detail = f"chunks along {axis!r} are cut differently: {grids}"
             try:
-                by_input = refine(members, by_input, mismatch.axis)
+                by_input = split_at_common_borders(tiles, by_input, mismatch.axis)
             except Unsupported as error:
                 return Finding("conflict", "chunks", path, files, f"{detail}; {error.detail}")
             classes = reclassified(classes, by_input)
@@ -122,11 +123,11 @@ def fit(
 def raise_classes(
     path: str,
     arrays: Sequence[VirtualArray],
-    classes: Sequence[Class],
+    classes: Sequence[MetadataClass],
     have: Sequence[int],
     lifted: Sequence[Dimension],
-    context: Context,
-) -> tuple[list[Class], dict[int, VirtualArray]] | Finding:
+    context: CombineContext,
+) -> tuple[list[MetadataClass], dict[int, VirtualArray]] | Finding:
     """Add the new dimensions in front."""
     by_input = dict(zip(have, arrays, strict=True))
     result = list(classes)
@@ -137,7 +138,7 @@ def raise_classes(
             if meta is None:
                 files = tuple(context.names[i] for i in cls.members)
                 return Finding("conflict", "codecs", path, files, "codecs do not allow another dimension")
-            raised.append(Class(meta, cls.members, documents=cls.documents))
+            raised.append(MetadataClass(meta, cls.members, documents=cls.documents))
         result = raised
         for cls in result:
             for i in cls.members:
@@ -148,7 +149,7 @@ def raise_classes(
 
 
 def cells_of(
-    path: str, by_input: dict[int, VirtualArray], axes: dict[int, Dimension], context: Context
+    path: str, by_input: dict[int, VirtualArray], axes: dict[int, Dimension], context: CombineContext
 ) -> tuple[dict[Shape, int], list[Finding]]:
     """Which input fills each place; several only when they are equal or the options say which one wins."""
     cells: dict[Shape, int] = {}
@@ -178,8 +179,8 @@ def length_conflicts(
     path: str,
     by_input: dict[int, VirtualArray],
     axes: dict[int, Dimension],
-    classes: Sequence[Class],
-    context: Context,
+    classes: Sequence[MetadataClass],
+    context: CombineContext,
 ) -> list[Finding]:
     """Lengths along concatenated axes must be those of the coordinate, unless the group has a coordinate of its own."""
     parent = path.rpartition("/")[0]
@@ -206,13 +207,13 @@ def length_conflicts(
 
 
 def own_lengths(
-    lengths: Sequence[Sequence[int]], members: Sequence[Member], axes: dict[int, Dimension]
+    lengths: Sequence[Sequence[int]], tiles: Sequence[MosaicTile], axes: dict[int, Dimension]
 ) -> list[Sequence[int]]:
-    """Block lengths along concatenated axes from the members themselves (a group may have its own)."""
+    """Block lengths along concatenated axes from the tiles themselves (a group may have its own)."""
     result: list[Sequence[int]] = list(lengths)
     for axis in axes:
         sizes = list(lengths[axis])
-        for m in members:
+        for m in tiles:
             sizes[m.block[axis]] = m.shape[axis]
         result[axis] = sizes
     return result

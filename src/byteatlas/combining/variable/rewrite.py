@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare import attributes as attrs
-from byteatlas.combining.compare.classify import Class
+from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.compare.packing import masked, packing_of
-from byteatlas.combining.context import Context, Dimension
+from byteatlas.combining.context import CombineContext, Dimension
 from byteatlas.combining.coordinates import times
 from byteatlas.combining.coordinates.values import nbytes, read_all
 from byteatlas.combining.model import Finding
-from byteatlas.combining.variable.outcome import Outcome, Ready
+from byteatlas.combining.variable.treatment import Decision, Ready
 from byteatlas.manifest.model import VirtualArray
 
 
@@ -25,9 +25,9 @@ def rewritten(
     have: Sequence[int],
     arrays: Sequence[VirtualArray],
     axes: dict[int, Dimension],
-    classes: Sequence[Class],
-    context: Context,
-) -> Outcome:
+    classes: Sequence[MetadataClass],
+    context: CombineContext,
+) -> Decision:
     """Times in different units (and bounds of such times): read, converted and kept in the map."""
     names = tuple(context.names[i] for i in have)
     if len(have) != len(context.inputs) or len(axes) > 1 or not axes:
@@ -49,7 +49,7 @@ def rewritten(
             pairs = [(a.meta.attributes.get("units"), a.meta.attributes.get("calendar")) for a in arrays]
             why = next(times.why_not(*pair) for pair, units in zip(pairs, parsed, strict=True) if units is None)
             return None, [Finding("conflict", "units", path, names, f"time units differ: {why}")]
-        calendar = times.same_calendar(own, values)
+        calendar = times.common_calendar(own, values)
         if calendar is None:
             return None, [
                 Finding("conflict", "calendar", path, names, "time units or calendars cannot be brought together")
@@ -77,7 +77,7 @@ def rewritten(
 
 
 def by_place(
-    path: str, have: Sequence[int], values: Sequence[NDArray[Any]], dim: Dimension, context: Context
+    path: str, have: Sequence[int], values: Sequence[NDArray[Any]], dim: Dimension, context: CombineContext
 ) -> tuple[list[NDArray[Any]], Finding | None]:
     """Values in the order of places; of several files for one place the options (or equal values) say which counts."""
     places: dict[int, tuple[int, NDArray[Any]]] = {}

@@ -5,13 +5,10 @@ Arrays are Zarr version 3 there; chunks in the map become native chunks.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import posixpath
-import threading
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -24,10 +21,11 @@ from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import INLINE, WHOLE, Manifest, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import blocks
 from byteatlas.manifest.options import MapWriteOptions
-from byteatlas.manifest.tree import Hierarchy, Written, node_documents
+from byteatlas.manifest.tree import DocumentTree, WrittenArray, node_documents
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field, replace
 
 T = TypeVar("T")
 NATIVE, VIRTUAL, IN_MANIFEST = 1, 2, 3
@@ -76,21 +74,10 @@ def _storage(where: str | os.PathLike[str] | Any) -> Any:
 
 
 def _wait(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, also where an event loop runs already (notebooks)."""
-    box: list[Any] = []
+    """Run a coroutine to its end on zarr's own event loop, also where one runs already (notebooks)."""
+    from zarr.core.sync import sync
 
-    def target() -> None:
-        try:
-            box.append(asyncio.run(work))
-        except BaseException as error:  # handed to the caller's thread below, whatever it is
-            box.append(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    if isinstance(box[0], BaseException):
-        raise box[0]
-    found: T = box[0]
+    found: T = sync(work)
     return found
 
 
@@ -145,7 +132,7 @@ def _folder(url: str) -> str:
     return posixpath.dirname(path or "/")
 
 
-async def _fill(store: Any, documents: Mapping[str, JSON], arrays: list[Written]) -> None:
+async def _fill(store: Any, documents: Mapping[str, JSON], arrays: list[WrittenArray]) -> None:
     from zarr.core.buffer import cpu
 
     await store.clear()
@@ -155,7 +142,7 @@ async def _fill(store: Any, documents: Mapping[str, JSON], arrays: list[Written]
         await _chunks(store, array, cpu.Buffer.from_bytes)
 
 
-async def _chunks(store: Any, array: Written, buffer: Any) -> None:
+async def _chunks(store: Any, array: WrittenArray, buffer: Any) -> None:
     spec = _icechunk().VirtualChunkSpec
     counts = array.manifest.grid_shape
     base = f"{array.path}/c" if array.path else "c"
@@ -205,7 +192,7 @@ def read_icechunk(
     if base is None and isinstance(where, (str, os.PathLike)):
         base = str(Path(local_path(os.fspath(where)) or "").absolute())
     documents, rows = _wait(_collect(store))
-    hierarchy = Hierarchy(documents, "Icechunk repository")
+    hierarchy = DocumentTree(documents, "Icechunk repository")
     table = SourceTable()
 
     def attach(path: str, meta: ArrayMeta) -> Manifest:

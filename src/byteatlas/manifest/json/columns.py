@@ -2,71 +2,44 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
-from byteatlas.manifest.json.generate import Generated, Single, Target
-from byteatlas.manifest.json.intern import distinct_slices, intern_urls
-from byteatlas.manifest.json.numbers import grid_positions, two_numbers
-from byteatlas.manifest.json.small_numbers import FEW, few_pairs, few_positions, slices
-from byteatlas.manifest.json.tokens import Entries, unescape
-from byteatlas.manifest.kinds.sparse import Collector
+from byteatlas.manifest.json.keys import check_stray, keys_begin_with, position, raw_prefix, run_with_prefix
+from byteatlas.manifest.json.templates.generate import Generated, KeyPattern, Single
+from byteatlas.manifest.json.text.intern import distinct_slices, intern_urls
+from byteatlas.manifest.json.text.numbers import grid_positions, two_numbers
+from byteatlas.manifest.json.text.reader import unescape
+from byteatlas.manifest.json.text.small_numbers import SMALL_BATCH, slices, small_pairs, small_positions
+from byteatlas.manifest.json.text.tokens import Entries
+from byteatlas.manifest.json.values import LARGEST, parse_reference
+from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import WHOLE
-from byteatlas.manifest.tree import is_document, key_prefix
+from byteatlas.manifest.options import MapReadOptions
+from byteatlas.manifest.tree import DocumentTree, is_document, key_prefix
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta, ChunkKeys
-from byteatlas.types import JSON, Shape
-
-if TYPE_CHECKING:
-    from byteatlas.manifest.json.read import JsonMap
-
-LARGEST = (1 << 63) - 1
-_CHUNK_LIKE = re.compile(r"(c[./])?\d+([./]\d+)*\Z")
+from byteatlas.meta.model import ArrayMeta
+from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 
-def decode_text(text: str, where: str) -> bytes:
-    """The bytes of an inline value: text, or base64 after ``base64:``."""
-    try:
-        if text.startswith("base64:"):
-            return base64.b64decode(text[7:].encode(), validate=True)
-        return text.encode()
-    except (binascii.Error, UnicodeError, ValueError) as error:
-        raise InvalidMetadata(where, f"inline data that do not decode ({error})") from error
+class MapText(Protocol):
+    """What is known of a map when its entries become columns."""
 
+    where: str
+    options: MapReadOptions
+    table: SourceTable
+    hierarchy: DocumentTree
 
-def parse_reference(value: JSON, where: str, target: str | None = None) -> bytes | tuple[str, int, int | None]:
-    """One reference: inline bytes, or (URL, offset, length); length None means the whole file.
+    def meta(self, path: str) -> ArrayMeta: ...
 
-    ``target`` is the source that a URL ``null`` stands for.
-    """
-    match value:
-        case [None, *rest] if len(rest) in (0, 2):
-            if target is None:
-                raise InvalidMetadata(where, "a reference without a URL; say which file is meant (target=...)")
-            return parse_reference([target, *rest], where)
-        case str():
-            return decode_text(value, where)
-        case Mapping():
-            return json.dumps(value, separators=(",", ":")).encode()
-        case [str() as url]:
-            return url, 0, None
-        case [str() as url, int() as offset, int() as length] if not isinstance(offset, bool) | isinstance(
-            length, bool
-        ):
-            if offset < 0 or length < 0 or offset + length > LARGEST:
-                raise InvalidMetadata(where, f"impossible byte range {offset}+{length}"[:200])
-            return (url, offset, length) if length else b""
-        case _:
-            raise InvalidMetadata(where, f"not a reference: {str(value)[:120]}")
+    def url(self, raw: str) -> str:
+        """A URL as it is meant."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +64,7 @@ class _Owner:
 class ColumnSink:
     """Collects every array's rows."""
 
-    def __init__(self, of: JsonMap) -> None:
+    def __init__(self, of: MapText) -> None:
         self._map = of
         self.collectors: dict[str, Collector] = {}
         self._prefixes: dict[str, str] = {}
@@ -109,13 +82,17 @@ class ColumnSink:
                 if meta.keys.kind == "v2":  # VirtualiZarr wrote scalars under "x/"
                     self._scalars[prefix[:-1]] = path
 
-    def targets(self) -> list[Target]:
+    def source_number(self, url: str) -> int:
+        """The number of a source by its URL as the map spells it."""
+        return self._map.table.number(self._map.url(url))
+
+    def patterns(self) -> list[KeyPattern]:
         """The arrays, as generated keys may name them."""
         found = []
         for path, collector in self.collectors.items():
             keys = self._map.meta(path).keys
             prefix = key_prefix(path, keys, len(collector.grid_shape))
-            found.append(Target(path, prefix, keys.separator, keys.suffix, collector.grid_shape))
+            found.append(KeyPattern(path, prefix, keys.separator, keys.suffix, collector.grid_shape))
         return found
 
     def generated(self, item: Generated | Single) -> None:
@@ -145,7 +122,9 @@ class ColumnSink:
 
     def lists(self, entries: Entries) -> None:
         numbers = intern_urls(entries, self._urls, self._number)
-        pairs = few_pairs(slices(entries.data, entries.tail, entries.tail_end)) if len(entries) <= FEW else None
+        pairs = (
+            small_pairs(slices(entries.data, entries.tail, entries.tail_end)) if len(entries) <= SMALL_BATCH else None
+        )
         if pairs is None:
             offset, length, good = two_numbers(entries.view, entries.tail, entries.tail_end)
         else:
@@ -167,7 +146,7 @@ class ColumnSink:
             runs += 1
 
     def _number(self, raw: bytes) -> int:
-        return self._map.table.number(self._map.url(unescape(raw, self._map.where)))
+        return self.source_number(unescape(raw, self._map.where))
 
     def _complain(self, entries: Entries, i: int) -> None:
         key = entries.data[entries.key[i] : entries.key_end[i]]
@@ -179,7 +158,7 @@ class ColumnSink:
         found = self._owner_of(rows.entries, at)
         if found is None:
             return at + 1  # a key that belongs to no array says nothing
-        stop = at + 1 if self._is_scalar(found) else _matching(rows.entries, at, found.mark)
+        stop = at + 1 if self._is_scalar(found) else run_with_prefix(rows.entries, at, found.mark)
         self._place(rows, slice(at, stop), found)
         return stop
 
@@ -187,7 +166,7 @@ class ColumnSink:
         raw = entries.data[entries.key[i] : entries.key_end[i]]
         key = unescape(raw, self._map.where)
         owner = self._owner(key)
-        return None if owner is None else _Owner(*owner, _raw_prefix(raw, key, owner[1]))
+        return None if owner is None else _Owner(*owner, raw_prefix(raw, key, owner[1]))
 
     def _is_scalar(self, owner: _Owner) -> bool:
         return not self.collectors[owner.path].grid_shape
@@ -213,7 +192,7 @@ class ColumnSink:
         self._singly(rows, order[: edges[0]] + at)  # folders whose first key belongs to no array; others may
         for owner, number in owners.items():
             which = order[edges[number] : edges[number + 1]] + at
-            mine = _begins(entries, which, owner.mark)
+            mine = keys_begin_with(entries, which, owner.mark)
             if not self._is_scalar(owner) and len(mine) and mine.any():
                 self._place(rows, which[mine], owner)
                 which = which[~mine]
@@ -235,8 +214,8 @@ class ColumnSink:
         begin, end = entries.key[which] + len(owner.mark), entries.key_end[which]
         suffix = json.dumps(meta.keys.suffix, ensure_ascii=False).encode()[1:-1]
         shape, separator = collector.grid_shape, meta.keys.separator
-        if len(begin) <= FEW and not suffix:
-            few = few_positions(slices(entries.data, begin, end), shape, separator)
+        if len(begin) <= SMALL_BATCH and not suffix:
+            few = small_positions(slices(entries.data, begin, end), shape, separator)
             if few is not None:
                 self._take(collector, few, which, rows)
                 return
@@ -291,77 +270,10 @@ class ColumnSink:
             case bytes() as data:
                 collector.add_inline(flat, data)
             case (url, offset, size):
-                number = self._map.table.number(self._map.url(url))
+                number = self.source_number(url)
                 collector.add(
                     np.array([flat], np.int64),
                     np.array([number], np.int32),
                     np.array([offset], np.uint64),
                     np.array([WHOLE if size is None else size], np.uint64),
                 )
-
-
-def position(tail: str, counts: Shape, keys: ChunkKeys) -> int | None:
-    """The flat index of a chunk from the end of its key; None when it is none of the grid's."""
-    if not tail.endswith(keys.suffix):
-        return None
-    parts = tail.removesuffix(keys.suffix).split(keys.separator)
-    if len(parts) != len(counts):
-        return None
-    flat = 0
-    for part, n in zip(parts, counts, strict=True):
-        if not (part.isascii() and part.isdigit()) or len(part) > 18 or (part[0] == "0" and len(part) > 1):
-            return None
-        if int(part) >= n:
-            return None
-        flat = flat * n + int(part)
-    return flat
-
-
-def check_stray(tail: str, meta: ArrayMeta, prefix: str, where: str) -> None:
-    """Complain of a key that looks like a chunk in another key encoding than the array's own.
-
-    Such a chunk would silently read as fill. Chunks outside of the grid are legal: a shrunk array leaves them behind.
-    """
-    if not _CHUNK_LIKE.match(tail):
-        return
-    parts = tail.removesuffix(meta.keys.suffix).split(meta.keys.separator)
-    if len(parts) == meta.ndim and all(p.isdigit() and (p == "0" or p[0] != "0") for p in parts):
-        return
-    raise InvalidMetadata(where, f"key {prefix + tail!r} does not fit the array's chunk key encoding {meta.keys}")
-
-
-def _raw_prefix(raw: bytes, key: str, prefix: str) -> bytes:
-    """The still escaped form of a key's prefix."""
-    tail = key[len(prefix) :].encode()
-    for spelled in (tail, tail.replace(b"/", b"\\/")):
-        if raw.endswith(spelled):
-            return raw[: len(raw) - len(spelled)]
-    return raw
-
-
-def _begins(entries: Entries, which: NDArray[np.int64], mark: bytes) -> NDArray[np.bool_]:
-    """Which of these entries' keys begin with ``mark``."""
-    keys = entries.key[which]
-    place = np.minimum(keys[:, None] + np.arange(len(mark)), len(entries.view) - 1)
-    same: NDArray[np.bool_] = (entries.view[place] == np.frombuffer(mark, np.uint8)).all(axis=1)
-    return same & (entries.key_end[which] - keys >= len(mark))
-
-
-def _matching(entries: Entries, at: int, mark: bytes) -> int:
-    """The end of the run of entries from ``at`` on whose keys begin with ``mark``."""
-    if not mark:
-        return len(entries)
-    wanted = np.frombuffer(mark, np.uint8)
-    columns = np.arange(len(mark))
-    limit = len(entries.view) - 1
-    stop, step = at + 1, 16
-    while stop < len(entries):
-        keys = entries.key[stop : stop + step]
-        place = np.minimum(keys[:, None] + columns, limit)
-        same = (entries.view[place] == wanted).all(axis=1)
-        same &= entries.key_end[stop : stop + step] - keys >= len(mark)
-        if not same.all():
-            return stop + int(np.argmin(same))
-        stop += len(keys)
-        step = min(step * 4, 1 << 14)
-    return stop

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
+import io
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from byteatlas.errors import InvalidMetadata
-from byteatlas.io.memory import MemorySource
+from byteatlas.io.forms import CompressionName, compression_of_bytes, compression_of_name
 from byteatlas.io.output import Sink
 from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.types import ByteRange
 
 MOST_EXPANDED = 16 << 30
@@ -21,40 +20,31 @@ _RATIO = 2000
 """Text that expands further than this is taken for a bomb (1 MiB of it is always allowed)."""
 
 
-class _Zstd:
-    """zstd frames through Arrow, with the interface of the standard library's decompressors."""
+def _zstd(data: bytes) -> Any:
+    import pyarrow as pa
 
-    @staticmethod
-    def open(data: bytes) -> Any:
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.BufferReader(data), "zstd")
+    return pa.CompressedInputStream(pa.BufferReader(data), "zstd")
 
 
 def _gzip(data: bytes) -> Any:
-    import io
+    import gzip
 
     return gzip.GzipFile(fileobj=io.BytesIO(data))
 
 
 def _bz2(data: bytes) -> Any:
-    import io
+    import bz2
 
     return bz2.BZ2File(io.BytesIO(data))
 
 
 def _xz(data: bytes) -> Any:
-    import io
+    import lzma
 
     return lzma.LZMAFile(io.BytesIO(data))
 
 
-MAGIC: Mapping[bytes, Callable[[bytes], Any]] = {
-    b"\x1f\x8b": _gzip,
-    b"\x28\xb5\x2f\xfd": _Zstd.open,
-    b"BZh": _bz2,
-    b"\xfd7zXZ\x00": _xz,
-}
+OPENERS: Mapping[CompressionName, Callable[[bytes], Any]] = {"gzip": _gzip, "zstd": _zstd, "bz2": _bz2, "xz": _xz}
 
 
 def decompressed(source: Source, where: str) -> Source:
@@ -65,18 +55,20 @@ def decompressed(source: Source, where: str) -> Source:
     """
     size = source.size()
     head = bytes(source.read([ByteRange(0, min(size, 8))])[0]) if size else b""
-    opener = next((f for magic, f in MAGIC.items() if head.startswith(magic)), None)
-    if opener is None:
+    name = compression_of_bytes(head)
+    if name is None:
         return source
+    from lzma import LZMAError
+
     most = min(MOST_EXPANDED, max(1 << 20, _RATIO * size))
     out = bytearray()
     try:
-        with opener(bytes(source.read_all())) as stream:
+        with OPENERS[name](bytes(source.read_all())) as stream:
             while piece := stream.read(1 << 20):
                 out += piece
                 if len(out) > most:
                     raise InvalidMetadata(where, f"expands to more than {most} bytes")
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+    except (OSError, EOFError, ValueError, zlib.error, LZMAError) as error:
         raise InvalidMetadata(where, f"a damaged compressed stream ({error})") from error
     return MemorySource(out, where)
 
@@ -99,21 +91,26 @@ class _KeptOpen:
 @contextmanager
 def compressing(sink: Sink, url: str) -> Iterator[Sink]:
     """A sink that compresses as the URL's suffix says."""
-    suffix = url.rpartition(".")[2].lower()
     stream: Any
     raw: Any = sink
-    match suffix:
-        case "gz" | "gzip":
+    match compression_of_name(url):
+        case "gzip":
+            import gzip
+
             stream = gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0)
         case "bz2":
+            import bz2
+
             stream = bz2.BZ2File(raw, "wb")
         case "xz":
+            import lzma
+
             stream = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed below, behind the block
-        case "zst" | "zstd":
+        case "zstd":
             import pyarrow as pa
 
             stream = pa.CompressedOutputStream(pa.PythonFile(_KeptOpen(sink), "w"), "zstd")
-        case _:
+        case None:
             yield sink
             return
     try:

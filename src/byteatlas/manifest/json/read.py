@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata, NotFound
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
-from byteatlas.manifest.json.columns import ColumnSink, decode_text, parse_reference
-from byteatlas.manifest.json.generate import expand_gen
-from byteatlas.manifest.json.template import Templates
-from byteatlas.manifest.json.tokens import Entries, Irregular, Reader, scan_object, unescape
+from byteatlas.manifest.json.columns import ColumnSink
+from byteatlas.manifest.json.documents import consolidated, source_infos
+from byteatlas.manifest.json.templates.expressions import Templates
+from byteatlas.manifest.json.templates.generate import expand_gen
+from byteatlas.manifest.json.text.reader import Reader
+from byteatlas.manifest.json.text.structure import DocumentSink, compact_text, map_structure
+from byteatlas.manifest.json.text.tokens import Irregular, scan_object
+from byteatlas.manifest.json.values import parse_reference
 from byteatlas.manifest.kinds.sparse import SourceTable
-from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode
+from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode, unpickled
 from byteatlas.manifest.options import MapReadOptions
-from byteatlas.manifest.tree import Hierarchy, is_document, key_prefix
+from byteatlas.manifest.tree import DocumentTree, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, ByteRange, Shape
 
-_TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
-FEW = 8
+LOOKED_UP_SINGLY = 8
 """Up to this many chunks are looked up one by one before the whole map is loaded."""
 
 
@@ -43,81 +44,6 @@ def read_json(source: Source, where: str, options: MapReadOptions) -> VirtualNod
     return JsonMap(source, where, options).tree()
 
 
-@dataclass(slots=True)
-class _Body:
-    """The parts of the map's text. ``begin`` and ``end`` enclose the references' object."""
-
-    begin: int
-    end: int = 0
-    top: dict[str, JSON] = field(default_factory=dict)
-    inner: list[tuple[int, int]] = field(default_factory=list)
-
-
-def document(value: JSON, where: str) -> JSON:
-    """A metadata document, which is JSON text (perhaps base64) or the object itself."""
-    if isinstance(value, Mapping):
-        return value
-    if not isinstance(value, str):
-        raise InvalidMetadata(where, "metadata must be text or an object")
-    try:
-        found = json.loads(decode_text(value, where))
-    except RecursionError as error:
-        raise InvalidMetadata(where, "nested too deeply") from error
-    except ValueError as error:
-        raise InvalidMetadata(where, f"not JSON ({error})") from error
-    if not isinstance(found, Mapping):
-        raise InvalidMetadata(where, "metadata must be an object")
-    return found
-
-
-class _IndexSink:
-    """Keeps the metadata documents; remembers which stretches are nested objects."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-        self.documents: dict[str, JSON] = {}
-        self.nested: list[tuple[int, int]] = []
-        self.marks: list[tuple[int, bytes]] = []
-
-    def lists(self, entries: Entries) -> None:
-        """Remember the first key of each batch: it tells where an array's chunks stand."""
-        begin = int(entries.key[0])
-        self.marks.append((entries.base + begin, entries.data[begin : int(entries.key_end[0])].replace(b"\\/", b"/")))
-
-    def text(self, key: str, raw: bytes) -> None:
-        if is_document(key) or key == ".zmetadata":
-            self._put(key, unescape(raw, self.where))
-
-    def other(self, key: str, value: JSON, begin: int, end: int) -> None:
-        if isinstance(value, Mapping):
-            self.nested.append((begin, end))
-        if is_document(key) or key == ".zmetadata":
-            self._put(key, value)
-
-    def _put(self, key: str, value: JSON) -> None:
-        if key in self.documents:
-            raise InvalidMetadata(self.where, f"two entries {key!r}")
-        self.documents[key] = document(value, f"{self.where}: {key}")
-
-
-def consolidated(documents: dict[str, JSON], where: str) -> dict[str, JSON]:
-    """The documents, with those that only consolidated metadata hold."""
-    root = documents.get("zarr.json", {}).get("consolidated_metadata")
-    if isinstance(root, Mapping) and isinstance(root.get("metadata"), Mapping):
-        for path, value in root["metadata"].items():
-            documents.setdefault(f"{path}/zarr.json", document(value, f"{where}: consolidated_metadata: {path}"))
-    whole = documents.pop(".zmetadata", None)
-    if whole is None:
-        return documents
-    inside = whole.get("metadata")
-    if not isinstance(inside, Mapping):
-        raise InvalidMetadata(f"{where}: .zmetadata", "no metadata inside")
-    for key, value in inside.items():
-        if key not in documents and is_document(key):
-            documents[key] = document(value, f"{where}: .zmetadata: {key}")
-    return documents
-
-
 class JsonMap:
     """One JSON map: its text, its metadata, and, once loaded, the columns of all of its arrays."""
 
@@ -126,13 +52,13 @@ class JsonMap:
         self._source = source
         self._lock = threading.RLock()
         self._columns: dict[str, Manifest] | None = None
-        index = _IndexSink(where)
+        index = DocumentSink(where)
         try:
-            self._body = _structure(Reader(source, where), index)
+            self._body = map_structure(Reader(source, where), index)
         except Irregular:
-            self._source, self._body = _normalised(source, where)
-            index = _IndexSink(where)
-            self._body = _structure(Reader(self._source, where), index, patience=1 << 62)
+            self._source, self._body = compact_text(source, where)
+            index = DocumentSink(where)
+            self._body = map_structure(Reader(self._source, where), index, patience=1 << 62)
         self._body.inner = index.nested
         self._marks = index.marks
         top = self._body.top
@@ -145,7 +71,7 @@ class JsonMap:
         self.documents = consolidated(index.documents, where)
         if not self.documents:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
-        self.hierarchy = Hierarchy(self.documents, where)
+        self.hierarchy = DocumentTree(self.documents, where)
         self._metas: dict[str, ArrayMeta] = {}
 
     def tree(self) -> VirtualNode:
@@ -239,107 +165,11 @@ class JsonMap:
         sink = ColumnSink(self)
         scan_object(Reader(self._source, self.where), self._body.begin, sink, patience=1 << 62)
         if self.gen:
-            targets = sink.targets()
-            for item in expand_gen(self.gen, self.templates, targets, self.where, self.options.most_generated):
+            patterns = sink.patterns()
+            for item in expand_gen(self.gen, self.templates, patterns, self.where, self.options.most_generated):
                 sink.generated(item)
         infos = self.table.infos
         return {path: collector.finish(infos) for path, collector in sink.collectors.items()}
-
-
-def _structure(reader: Reader, index: _IndexSink, patience: int = 64) -> _Body:
-    """Scan the text: the top-level members, and the references through ``index``."""
-    at = reader.skip(0)
-    if reader.data[at - reader.base :].startswith(b"\xef\xbb\xbf"):
-        at = reader.skip(at + 3)
-    if reader.byte(at) != ord("{"):
-        raise reader.fail(at, "a reference map is a JSON object")
-    first = reader.skip(at + 1)
-    if reader.byte(first) == ord("}"):
-        raise reader.fail(first, "the map is empty")
-    name, _ = reader.value(first)
-    if not isinstance(name, str):
-        raise reader.fail(first, "a member was expected")
-    if name not in _TOP:
-        body = _Body(at)
-        body.end = scan_object(reader, at, index, patience=patience)
-        if "version" in index.documents:
-            raise reader.fail(at, "version is not the first member")
-        _expect_end(reader, body.end)
-        return body
-    return _versioned(reader, first, index, patience)
-
-
-def _versioned(reader: Reader, at: int, index: _IndexSink, patience: int) -> _Body:
-    body: _Body | None = None
-    top: dict[str, JSON] = {}
-    while True:
-        key, end = reader.value(at)
-        colon = reader.skip(end)
-        if not isinstance(key, str) or reader.byte(colon) != ord(":"):
-            raise reader.fail(at, "a member was expected")
-        begin = reader.skip(colon + 1)
-        if key in top or (key == "refs" and body is not None):
-            raise reader.fail(at, f"two members {key!r}")
-        if key == "refs":
-            body = _Body(begin)
-            end = body.end = scan_object(reader, begin, index, patience=patience)
-        else:
-            top[key], end = reader.value(begin)
-        stop = reader.skip(end)
-        if reader.byte(stop) == ord("}"):
-            _expect_end(reader, stop + 1)
-            break
-        if reader.byte(stop) != ord(","):
-            raise reader.fail(stop, "',' or '}' was expected")
-        at = reader.skip(stop + 1)
-    if body is None:
-        raise InvalidMetadata(reader.where, "no member 'refs'")
-    body.top = top
-    return body
-
-
-def _expect_end(reader: Reader, at: int) -> None:
-    if reader.skip(at) < reader.size:
-        raise reader.fail(at, "text behind the end of the map")
-
-
-def _normalised(source: Source, where: str) -> tuple[Source, _Body]:
-    """The same map as compact JSON in memory, for texts in a layout that the fast scan does not know."""
-
-    def pairs(items: list[tuple[str, JSON]]) -> dict[str, JSON]:
-        found = dict(items)
-        if len(found) != len(items):
-            raise InvalidMetadata(where, "a key occurs twice in one object")
-        return found
-
-    try:
-        value = json.loads(bytes(source.read_all()), strict=False, object_pairs_hook=pairs)
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
-    except RecursionError as error:
-        raise InvalidMetadata(where, "nested too deeply") from error
-    except ValueError as error:
-        raise InvalidMetadata(where, f"not JSON ({error})") from error
-    return MemorySource(text, where), _Body(0)
-
-
-def source_infos(table: JSON, where: str, options: MapReadOptions) -> dict[str, SourceInfo]:
-    """What the map recorded of its sources, by absolute URL."""
-    if table is None:
-        return {}
-    if isinstance(table, str):
-        table = document(table, f"{where}: byteatlas")
-    rows = table.get("sources") if isinstance(table, Mapping) else None
-    if not isinstance(rows, list):
-        raise InvalidMetadata(f"{where}: byteatlas", "no list of sources")
-    found: dict[str, SourceInfo] = {}
-    for row in rows:
-        match row:
-            case [str() as url, (int() | None) as size, (str() | None) as stamp]:
-                absolute = options.absolute(url, where)
-                found[absolute] = options.named(absolute, size, stamp)
-            case _:
-                raise InvalidMetadata(f"{where}: byteatlas", f"not a source: {row!r}"[:200])
-    return found
 
 
 class LazyJson:
@@ -353,6 +183,9 @@ class LazyJson:
         self._inlined: dict[int, bytes] = {}
         self._looked = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
+
     @property
     def grid_shape(self) -> Shape:
         return self._counts
@@ -363,7 +196,7 @@ class LazyJson:
         return self._map.table.infos
 
     def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        if not self._map.loaded and self._looked + len(chunks) <= FEW and not self._map.gen:
+        if not self._map.loaded and self._looked + len(chunks) <= LOOKED_UP_SINGLY and not self._map.gen:
             self._looked += len(chunks)
             found = self._look(chunks)
             if found is not None:

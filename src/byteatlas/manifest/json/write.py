@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,11 @@ from numpy.typing import NDArray
 from byteatlas.io.output import Sink
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, Tell
-from byteatlas.manifest.tree import Written, key_prefix, node_documents
+from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
-Piece = bytes | NDArray[np.void]
+TextColumn = bytes | NDArray[np.void]
 
 
 def compact(value: JSON) -> str:
@@ -59,7 +59,7 @@ def write_json(
     plain = options
     head = ""
     if options.templates and version == 1:
-        from byteatlas.manifest.json.regular import shortened
+        from byteatlas.manifest.json.templates.regular import shortened
 
         arrays, options, templates, gen = shortened(arrays, options)
         head = (f'"templates":{compact(templates)},' if templates else "") + (f'"gen":{compact(gen)},' if gen else "")
@@ -113,7 +113,7 @@ class _Urls:
             return _Urls(texts, None)
         return _Urls(texts, _column(texts, width))
 
-    def piece(self, which: NDArray[np.int32]) -> Piece:
+    def column(self, which: NDArray[np.int32]) -> TextColumn:
         first = int(which[0])
         if (which == first).all():
             return self.quoted[first]
@@ -129,7 +129,7 @@ def _column(texts: list[bytes], width: int) -> NDArray[np.void]:
     return np.array(texts, dtype=f"S{width}").view(f"V{width}")
 
 
-def _write_chunks(array: Written, sink: Sink, options: MapWriteOptions, seen: dict[str, SourceInfo]) -> None:
+def _write_chunks(array: WrittenArray, sink: Sink, options: MapWriteOptions, seen: dict[str, SourceInfo]) -> None:
     counts = array.manifest.grid_shape
     total = int(np.prod(counts, dtype=object))
     prefix = quoted(key_prefix(array.path, array.meta.keys, len(counts)))[:-1]
@@ -144,21 +144,21 @@ def _write_chunks(array: Written, sink: Sink, options: MapWriteOptions, seen: di
             seen.update((s.url, s) for s in sources)
         plain = (rows.source >= 0) & (rows.length != WHOLE) & (rows.length != 0)
         if plain.all():
-            _write_block(sink, prefix, array, chunks, urls.piece(rows.source), (rows.offset, rows.length))
+            _write_block(sink, prefix, array, chunks, urls.column(rows.source), (rows.offset, rows.length))
             continue
         if plain.any():
-            piece = urls.piece(rows.source[plain])
-            _write_block(sink, prefix, array, chunks[plain], piece, (rows.offset[plain], rows.length[plain]))
+            column = urls.column(rows.source[plain])
+            _write_block(sink, prefix, array, chunks[plain], column, (rows.offset[plain], rows.length[plain]))
         whole = (rows.source >= 0) & (rows.length == WHOLE)
         if whole.any():
-            _write_block(sink, prefix, array, chunks[whole], urls.piece(rows.source[whole]), None)
+            _write_block(sink, prefix, array, chunks[whole], urls.column(rows.source[whole]), None)
         for chunk in chunks[(rows.source == INLINE) | ((rows.source >= 0) & (rows.length == 0))].tolist():
             data = array.manifest.inline(chunk) if rows.source[chunk - begin] == INLINE else b""
             key = prefix + _tail(chunk, counts, array.meta.keys.separator) + _suffix(array) + b'":'
             sink.write(b"," + key + quoted(inline_text(data)))
 
 
-def _suffix(array: Written) -> bytes:
+def _suffix(array: WrittenArray) -> bytes:
     return quoted(array.meta.keys.suffix)[1:-1]
 
 
@@ -171,36 +171,36 @@ def _tail(chunk: int, counts: tuple[int, ...], separator: str) -> bytes:
 def _write_block(
     sink: Sink,
     prefix: bytes,
-    array: Written,
+    array: WrittenArray,
     chunks: NDArray[np.int64],
-    url: Piece,
+    url: TextColumn,
     numbers: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None,
 ) -> None:
     """One block of ``"key":["url",offset,length]`` entries, each after a comma."""
     counts = array.manifest.grid_shape
-    pieces: list[Piece] = [b"," + prefix]
+    columns: list[TextColumn] = [b"," + prefix]
     separator = array.meta.keys.separator.encode()
     for axis, index in enumerate(np.unravel_index(chunks, counts) if counts else ()):
-        pieces += [separator] * (axis > 0)
-        pieces.append(decimal(index.astype(np.uint64)))
-    pieces += [_suffix(array) + b'":[', url]
+        columns += [separator] * (axis > 0)
+        columns.append(decimal(index.astype(np.uint64)))
+    columns += [_suffix(array) + b'":[', url]
     for column in numbers or ():
-        pieces += [b",", decimal(column)]
-    pieces.append(b"]")
-    sink.write(joined(pieces, len(chunks)))
+        columns += [b",", decimal(column)]
+    columns.append(b"]")
+    sink.write(joined(columns, len(chunks)))
 
 
-def joined(pieces: list[Piece], rows: int) -> bytes:
-    """Rows of text: constant pieces and fixed-width columns side by side, all NUL padding taken out."""
-    widths = [len(p) if isinstance(p, bytes) else p.dtype.itemsize for p in pieces]
+def joined(columns: list[TextColumn], rows: int) -> bytes:
+    """Rows of text: constant text and fixed-width columns side by side, all NUL padding taken out."""
+    widths = [len(p) if isinstance(p, bytes) else p.dtype.itemsize for p in columns]
     total = sum(widths)
-    template = b"".join(p if isinstance(p, bytes) else bytes(w) for p, w in zip(pieces, widths, strict=True))
+    template = b"".join(p if isinstance(p, bytes) else bytes(w) for p, w in zip(columns, widths, strict=True))
     block = np.frombuffer(template, f"V{total}").repeat(rows)
     at = 0
-    for piece, width in zip(pieces, widths, strict=True):
-        if not isinstance(piece, bytes):
-            place = np.dtype({"names": ["x"], "formats": [piece.dtype], "offsets": [at], "itemsize": total})
-            block.view(place)["x"] = piece
+    for column, width in zip(columns, widths, strict=True):
+        if not isinstance(column, bytes):
+            place = np.dtype({"names": ["x"], "formats": [column.dtype], "offsets": [at], "itemsize": total})
+            block.view(place)["x"] = column
         at += width
     return block.tobytes().translate(None, b"\0")
 
@@ -220,7 +220,7 @@ def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 _INNER, _LAST = _tables()
 
 
-def decimal(values: NDArray[np.uint64]) -> Piece:
+def decimal(values: NDArray[np.uint64]) -> TextColumn:
     """A column of numbers as decimal text, four digits at a time; unused places are NUL.
 
     >>> decimal(np.array([7, 10000], np.uint64)).tobytes().translate(None, bytes(1))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import NotFound
-from byteatlas.manifest.columns import SourceTable, concatenated_manifests
-from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo
+from byteatlas.manifest.columns import concatenated_manifests
+from byteatlas.manifest.merged_sources import MergedSources
+from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, unpickled
 from byteatlas.types import Shape
 
 
@@ -29,9 +31,12 @@ class SegmentedManifest:
         self._grid_shape = grid_shape
         self.segments = tuple(segments)
         self.starts = np.array([0, *accumulate(sizes)], np.int64)
-        self._table = SourceTable()
+        self._table = MergedSources()
         self._numbers: list[NDArray[np.int32]] = [np.zeros(0, np.int32) for _ in segments]
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
 
     @property
     def grid_shape(self) -> Shape:

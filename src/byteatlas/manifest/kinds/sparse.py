@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
+from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.manifest.model import INLINE, MISSING, ChunkManifest, Manifest, Rows, SourceInfo
-from byteatlas.meta.model import EncodingColumn
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, field
 
 DENSE_LIMIT = 1 << 31
 """Grids with more chunks than this are never expanded into columns."""
@@ -96,33 +95,6 @@ class SparseManifest:
         return ChunkManifest(self.grid_shape, self.sources, rows.source, rows.offset, rows.length, None, self.inlined)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WithEncoding:
-    """A manifest together with the encoding column that its array's metadata holds."""
-
-    inner: Manifest
-    encoding: EncodingColumn
-
-    @property
-    def grid_shape(self) -> Shape:
-        return self.inner.grid_shape
-
-    @property
-    def sources(self) -> tuple[SourceInfo, ...]:
-        return self.inner.sources
-
-    def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        found = self.inner.rows(chunks)
-        return Rows(found.source, found.offset, found.length, self.encoding[chunks])
-
-    def inline(self, chunk: int) -> bytes:
-        return self.inner.inline(chunk)
-
-    def load(self) -> ChunkManifest:
-        m = self.inner.load()
-        return ChunkManifest(m.grid_shape, m.sources, m.source, m.offset, m.length, self.encoding, m.inlined)
-
-
 class Collector:
     """Rows of one array, in any order, until `finish` makes them a manifest."""
 
@@ -187,8 +159,3 @@ class Collector:
         if int((source != MISSING).sum()) != self.count:
             raise InvalidMetadata(self.where, "two references for one chunk")
         return ChunkManifest(self.grid_shape, sources, source, offset, length, None, self.inlined)
-
-
-def not_inline(chunk: int) -> NotFound:
-    """The error for asking inline bytes of a chunk that has none."""
-    return NotFound(f"chunk {chunk} is not inline")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from byteatlas.errors import BadRequest, NotFound
 from byteatlas.manifest.kinds.sparse import SourceTable
 from byteatlas.manifest.model import INLINE, ChunkManifest, Rows, SourceInfo
 from byteatlas.types import Shape
+from byteatlas.values import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

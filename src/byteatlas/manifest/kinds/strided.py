@@ -7,7 +7,6 @@ until somebody asks for their rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, single_source
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ SMALLEST_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ChunkedBlock:
     """How one block of C-contiguous data is presented.
 
     Attributes:
@@ -115,7 +115,7 @@ def cut(shape: Shape, item: int, target: int | None, *, even: bool) -> Shape:
     return shape
 
 
-def contiguous(shape: Shape, item: int, base: int, source: SourceInfo, target: int | None) -> Block:
+def contiguous(shape: Shape, item: int, base: int, source: SourceInfo, target: int | None) -> ChunkedBlock:
     """C-contiguous data at ``base`` as chunks of about ``target`` bytes; ``source.size`` must be known.
 
     The data must lie inside of the file: the caller has checked that. An empty array has no chunks.
@@ -123,7 +123,7 @@ def contiguous(shape: Shape, item: int, base: int, source: SourceInfo, target: i
     if 0 in shape:
         chunk = tuple(max(1, n) for n in shape)
         grid = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
-        return Block(chunk, Strided(grid, source, base, (0,) * len(shape), item))
+        return ChunkedBlock(chunk, Strided(grid, source, base, (0,) * len(shape), item))
     chunk = cut(shape, item, target, even=False)
     grid = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
     strides, length = chunk_strides(shape, chunk, item), math.prod(chunk) * item
@@ -131,10 +131,10 @@ def contiguous(shape: Shape, item: int, base: int, source: SourceInfo, target: i
     last = base + sum((n - 1) * s for n, s in zip(grid, strides, strict=True))
     if last + length <= (source.size or 0):
         # A partial last chunk reads on into whatever follows; that part lies outside of the array and is cropped.
-        return Block(chunk, regular)
+        return ChunkedBlock(chunk, regular)
     axis = max(i for i, n in enumerate(grid) if n > 1)
     tail = (*chunk[:axis], shape[axis] - (grid[axis] - 1) * chunk[axis], *chunk[axis + 1 :])
     rows = regular.load()
     lengths, encoding = rows.length.copy(), np.zeros(len(rows.length), np.uint16)
     lengths[-1], encoding[-1] = math.prod(tail) * item, 1
-    return Block(chunk, single_source(grid, source, rows.offset, lengths, encoding=encoding), tail)
+    return ChunkedBlock(chunk, single_source(grid, source, rows.offset, lengths, encoding=encoding), tail)

@@ -6,12 +6,10 @@ become a range of ``s3://bucket/all.zip``, which any reader can fetch without re
 
 from __future__ import annotations
 
-import io
 import struct
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from urllib.parse import unquote
 
@@ -20,75 +18,31 @@ import numpy as np
 from byteatlas.errors import CorruptFile, FetchFailed, NotFound, Unsupported
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
+from byteatlas.io.sources.file_object import open_file
 from byteatlas.manifest.model import WHOLE, ChunkManifest, SourceInfo, VirtualArray, VirtualNode
 from byteatlas.manifest.ops.common import map_arrays
-from byteatlas.types import Buffer, ByteRange
+from byteatlas.types import ByteRange
+from byteatlas.values import dataclass, replace
 
 _LOCAL = struct.Struct("<4s22xHH")  # APPNOTE 4.3.7: signature, ..., length of the name, length of the extra field
-_WINDOW = 1 << 18
-
-
-class SourceFile(io.RawIOBase):
-    """A source as a read-only file object, read through one window."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__()
-        self._source, self._size, self._at = source, source.size(), 0
-        self._base, self._window = 0, memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        start = {0: 0, 1: self._at, 2: self._size}[whence]
-        if start + offset < 0:
-            raise OSError("before the beginning of the file")
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int = -1, /) -> bytes:
-        end = self._size if size is None or size < 0 else min(self._at + size, self._size)
-        if end <= self._at:
-            return b""
-        if not (self._base <= self._at and end <= self._base + len(self._window)):
-            length = min(max(_WINDOW, end - self._at), self._size - self._at)
-            begin = self._at
-            if length < _WINDOW:  # near the end of the file: directories are read backwards
-                begin = max(0, self._size - _WINDOW)
-                length = self._size - begin
-            self._window, self._base = memoryview(self._source.read([ByteRange(begin, length)])[0]), begin
-        data = bytes(self._window[self._at - self._base : end - self._base])
-        self._at = end
-        return data
-
-    def readinto(self, buffer: Buffer, /) -> int:  # type: ignore[override]
-        data = self.read(len(buffer))
-        memoryview(buffer)[: len(data)] = data
-        return len(data)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """A member of an archive; ``range`` None: its bytes are compressed or encrypted, ``why`` says how."""
 
     range: ByteRange | None
     why: str = ""
 
 
-def zip_members(source: Source) -> Mapping[str, Callable[[], Member]]:
+def zip_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
     """The members of a zip archive by name; where one lies is read from its local header when it is asked for.
 
     The local header's own extra field has a length of its own, so the directory alone cannot tell where data begin.
     """
     try:
-        archive = zipfile.ZipFile(SourceFile(source))
-        infos = archive.infolist()
+        with open_file(source) as file, zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError) as error:
         if isinstance(error, FetchFailed):
             raise
@@ -96,11 +50,11 @@ def zip_members(source: Source) -> Mapping[str, Callable[[], Member]]:
     return {info.filename: partial(_zip_member, source, info) for info in infos if not info.is_dir()}
 
 
-def _zip_member(source: Source, info: zipfile.ZipInfo) -> Member:
+def _zip_member(source: Source, info: zipfile.ZipInfo) -> ArchiveMember:
     if info.compress_type != zipfile.ZIP_STORED:
-        return Member(None, f"compressed (method {info.compress_type})")
+        return ArchiveMember(None, f"compressed (method {info.compress_type})")
     if info.flag_bits & 1:
-        return Member(None, "encrypted")
+        return ArchiveMember(None, "encrypted")
     head = source.read([ByteRange(info.header_offset, _LOCAL.size)])[0]
     signature, name, extra = _LOCAL.unpack(head)
     if signature != b"PK\x03\x04":
@@ -110,13 +64,13 @@ def _zip_member(source: Source, info: zipfile.ZipInfo) -> Member:
     begin = info.header_offset + _LOCAL.size + name + extra
     if begin + info.file_size > source.size():
         raise CorruptFile(begin, "a member reaches beyond the end of the archive", source.url)
-    return Member(ByteRange(begin, info.file_size))
+    return ArchiveMember(ByteRange(begin, info.file_size))
 
 
-def tar_members(source: Source) -> Mapping[str, Callable[[], Member]]:
+def tar_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
     """The members of an uncompressed tar archive by name (the last of a name counts, as when it is unpacked)."""
     try:
-        with tarfile.TarFile(fileobj=SourceFile(source)) as archive:
+        with open_file(source) as file, tarfile.TarFile(fileobj=file) as archive:
             found = {m.name: m for m in archive.getmembers() if m.isreg()}
     except (tarfile.TarError, OSError, ValueError, struct.error) as error:
         if isinstance(error, FetchFailed):
@@ -124,17 +78,20 @@ def tar_members(source: Source) -> Mapping[str, Callable[[], Member]]:
         raise CorruptFile(0, f"not a readable tar archive ({error})", source.url) from error
     size = source.size()
 
-    def member(info: tarfile.TarInfo) -> Member:
+    def member(info: tarfile.TarInfo) -> ArchiveMember:
         if info.issparse():
-            return Member(None, "sparse")
+            return ArchiveMember(None, "sparse")
         if info.offset_data + info.size > size:
             raise CorruptFile(info.offset_data, "a member reaches beyond the end of the archive", source.url)
-        return Member(ByteRange(info.offset_data, info.size))
+        return ArchiveMember(ByteRange(info.offset_data, info.size))
 
     return {name: partial(member, info) for name, info in found.items()}
 
 
-READERS: Mapping[str, Callable[[Source], Mapping[str, Callable[[], Member]]]] = {"zip": zip_members, "tar": tar_members}
+READERS: Mapping[str, Callable[[Source], Mapping[str, Callable[[], ArchiveMember]]]] = {
+    "zip": zip_members,
+    "tar": tar_members,
+}
 
 
 def split_member(url: str) -> tuple[str, str, str] | None:
@@ -155,7 +112,7 @@ class Archives:
 
     def __init__(self, opener: Opener) -> None:
         self._opener = opener
-        self._members: dict[tuple[str, SourceInfo], Mapping[str, Callable[[], Member]]] = {}
+        self._members: dict[tuple[str, SourceInfo], Mapping[str, Callable[[], ArchiveMember]]] = {}
 
     def locate(self, protocol: str, member: str, outer: SourceInfo) -> ByteRange:
         """Where a member's bytes lie in its archive.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,30 +13,34 @@ from byteatlas.manifest.model import (
     ChunkManifest,
     Manifest,
     Rows,
-    SourceInfo,
     VirtualArray,
     VirtualGroup,
     VirtualNode,
 )
-from byteatlas.types import Shape
+from byteatlas.values import replace
 
+Change: TypeAlias = Callable[[str, VirtualArray], VirtualArray | None]
+"""An array's path and the array -> what takes its place."""
 BLOCK = 1 << 17
 """Chunks whose rows are held at once while a manifest is walked."""
 
 
-def map_arrays(
-    node: VirtualNode, change: Callable[[str, VirtualArray], VirtualArray | None], prefix: str = ""
-) -> VirtualNode:
-    """The tree with each array replaced by ``change(path, array)``, or left out where that is None."""
+def map_arrays(node: VirtualNode, change: Change) -> VirtualNode:
+    """The tree with each array replaced by ``change(path, array)``, or left out where that is None.
+
+    An array that is the whole tree stays where the change leaves it out.
+    """
     if isinstance(node, VirtualArray):
-        return change(prefix.rstrip("/"), node) or node
-    arrays = {name: change(prefix + name, array) for name, array in node.arrays.items()}
-    groups = {name: map_arrays(group, change, f"{prefix}{name}/") for name, group in node.groups.items()}
-    return replace(
-        node,
-        arrays={name: array for name, array in arrays.items() if array is not None},
-        groups={name: group for name, group in groups.items() if isinstance(group, VirtualGroup)},
-    )
+        return change("", node) or node
+    return map_group(node, change)
+
+
+def map_group(group: VirtualGroup, change: Change, prefix: str = "") -> VirtualGroup:
+    """The same for a group, whose path is ``prefix``."""
+    arrays = {name: change(prefix + name, array) for name, array in group.arrays.items()}
+    groups = {name: map_group(child, change, f"{prefix}{name}/") for name, child in group.groups.items()}
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    return replace(group, arrays=kept, groups=groups)
 
 
 def all_arrays(node: VirtualNode) -> Iterator[tuple[str, VirtualArray]]:
@@ -53,34 +57,12 @@ def blocks(manifest: Manifest, size: int = BLOCK) -> Iterator[tuple[NDArray[np.i
     """All rows of a manifest, in order, a block at a time."""
     total = math.prod(manifest.grid_shape)
     for begin in range(0, total, size):
-        chunks = np.arange(begin, min(begin + size, total), dtype=np.int64)
-        yield chunks, manifest.rows(chunks)
+        end = min(begin + size, total)
+        chunks = np.arange(begin, end, dtype=np.int64)
+        yield chunks, _slice(manifest, begin, end) if isinstance(manifest, ChunkManifest) else manifest.rows(chunks)
 
 
-@dataclass(slots=True, eq=False)
-class Renamed:
-    """A manifest whose sources are others than those of the manifest behind it."""
-
-    inner: Manifest
-    change: Callable[[SourceInfo], SourceInfo]
-    _snapshot: tuple[SourceInfo, ...] = ()
-
-    @property
-    def grid_shape(self) -> Shape:
-        return self.inner.grid_shape
-
-    @property
-    def sources(self) -> tuple[SourceInfo, ...]:
-        inner, known = self.inner.sources, self._snapshot
-        if len(inner) > len(known):
-            known = self._snapshot = known + tuple(self.change(s) for s in inner[len(known) :])
-        return known
-
-    def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        return self.inner.rows(chunks)
-
-    def inline(self, chunk: int) -> bytes:
-        return self.inner.inline(chunk)
-
-    def load(self) -> ChunkManifest:
-        return replace(self.inner.load(), sources=self.sources)
+def _slice(m: ChunkManifest, begin: int, end: int) -> Rows:
+    """Consecutive rows of columns in memory, which need not be copied."""
+    encoding = None if m.encoding is None else m.encoding[begin:end]
+    return Rows(m.source[begin:end], m.offset[begin:end], m.length[begin:end], encoding)

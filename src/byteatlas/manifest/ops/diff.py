@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.manifest.model import INLINE, MISSING, Rows, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.ops.common import BLOCK
-from byteatlas.meta.model import ArrayMeta
+from byteatlas.meta.compare import differing_fields, identical
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
+
+SPELLING = ("attributes", "keys", "zarr_format")
+"""Fields that are compared one by one, or that say how a map is written and not what it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,10 @@ def _compare(path: str, a: VirtualNode, b: VirtualNode, chunks: bool) -> Iterato
     match a, b:
         case VirtualArray(), VirtualArray():
             yield from _attributes(path, a.meta.attributes, b.meta.attributes)
-            same_grid = True
-            for name in ("shape", "data_type", "grid", "encodings", "fill_value", "dimension_names"):
-                x, y = getattr(a.meta, name), getattr(b.meta, name)
-                if not _equal(x, y):
-                    same_grid = same_grid and name not in ("shape", "grid")
-                    yield Difference(path, name, _text(x), _text(y))
+            fields = [name for name in differing_fields(a.meta, b.meta) if name not in SPELLING]
+            for name in fields:
+                yield Difference(path, name, _text(getattr(a.meta, name)), _text(getattr(b.meta, name)))
+            same_grid = not {"shape", "grid"} & set(fields)
             if chunks and same_grid and a.manifest.grid_shape == b.manifest.grid_shape:
                 yield from _chunks(path, a, b)
         case VirtualGroup(), VirtualGroup():
@@ -72,12 +73,6 @@ def _kind(node: VirtualNode) -> str:
     return "array" if isinstance(node, VirtualArray) else "group"
 
 
-def _equal(x: object, y: object) -> bool:
-    if isinstance(x, (np.generic, np.ndarray)) and isinstance(y, (np.generic, np.ndarray)):
-        return x.dtype == y.dtype and x.tobytes() == y.tobytes()  # NaN equals NaN here
-    return type(x) is type(y) and (x == y or (x != x and y != y))
-
-
 def _text(value: object) -> str:
     return str(value)[:200]
 
@@ -85,7 +80,7 @@ def _text(value: object) -> str:
 def _attributes(path: str, a: JSON, b: JSON) -> Iterator[Difference]:
     for name in {**a, **b}:
         x, y = a.get(name, _ABSENT), b.get(name, _ABSENT)
-        if not _equal(x, y):
+        if not identical(x, y):
             yield Difference(path, f"attribute {name}", _text(x), _text(y))
 
 
@@ -151,9 +146,3 @@ def _place(array: VirtualArray, chunk: int, head: str = "") -> str:
             return f"{head}{index} inline, {len(array.manifest.inline(chunk))} bytes"
         case number:
             return f"{head}{index} {array.manifest.sources[number].url} {row.offset[0]}+{row.length[0]}"
-
-
-def same_meaning(a: ArrayMeta, b: ArrayMeta) -> bool:
-    """Whether two arrays' metadata say the same, whatever their key encoding and format version."""
-    names = ("shape", "data_type", "grid", "encodings", "fill_value", "dimension_names", "attributes")
-    return all(_equal(getattr(a, n), getattr(b, n)) for n in names)

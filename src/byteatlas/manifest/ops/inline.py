@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from byteatlas.manifest.model import (
 )
 from byteatlas.manifest.ops.common import all_arrays, map_arrays
 from byteatlas.types import JSON, ByteRange
+from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

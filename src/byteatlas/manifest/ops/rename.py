@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.policy import foreign
+from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
-from byteatlas.manifest.ops.common import Renamed, map_arrays
+from byteatlas.manifest.ops.common import map_arrays
+from byteatlas.values import dataclass, field, replace
 
 NETWORK_MAP = "https://"
 """Stands for any map from the network."""
@@ -69,6 +70,6 @@ def rename_sources(node: VirtualNode, how: Rename | Callable[[str], str]) -> Vir
         return replace(source, url=url, foreign=foreign(NETWORK_MAP, url) and not consented(source, url))
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
-        return VirtualArray(old.meta, Renamed(old.manifest, info))
+        return VirtualArray(old.meta, RenamedManifest(old.manifest, info))
 
     return map_arrays(node, array)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-import numpy as np
 
 from byteatlas.errors import FetchFailed, Forbidden, SourceChanged
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener
 from byteatlas.io.stamp import Check, check_source
-from byteatlas.manifest.model import SourceInfo, VirtualNode
-from byteatlas.manifest.ops.common import all_arrays, blocks
+from byteatlas.manifest.facts import sources_of
+from byteatlas.manifest.model import VirtualNode
+from byteatlas.values import dataclass
 
 State: TypeAlias = Literal["same", "there", "changed", "unreachable", "forbidden"]
 
@@ -25,17 +23,6 @@ class SourceState:
     url: str
     state: State
     detail: str = ""
-
-
-def sources_of(node: VirtualNode) -> dict[str, SourceInfo]:
-    """Every source that a chunk of the tree refers to, by URL."""
-    found: dict[str, SourceInfo] = {}
-    for _, array in all_arrays(node):
-        for _, rows in blocks(array.manifest):
-            used = np.unique(rows.source[rows.source >= 0]).tolist()
-            sources = array.manifest.sources
-            found.update((sources[i].url, sources[i]) for i in used)
-    return found
 
 
 def check_sources(node: VirtualNode, opener: Opener, check: Check = "stamp") -> Iterator[SourceState]:

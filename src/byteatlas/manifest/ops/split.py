@@ -3,58 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, NotFound
-from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, VirtualArray, VirtualGroup
-from byteatlas.manifest.ops.common import map_arrays
+from byteatlas.manifest.kinds.window import window
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.manifest.ops.common import map_group
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, RectilinearGrid, RegularGrid
-from byteatlas.types import Shape
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """Chunks ``start`` to ``start + count`` along one axis of another manifest."""
-
-    inner: Manifest
-    axis: int
-    start: int
-    count: int
-
-    @property
-    def grid_shape(self) -> Shape:
-        whole = self.inner.grid_shape
-        return (*whole[: self.axis], self.count, *whole[self.axis + 1 :])
-
-    @property
-    def sources(self) -> tuple[SourceInfo, ...]:
-        return self.inner.sources
-
-    def _outer(self, chunks: NDArray[np.int64]) -> NDArray[np.int64]:
-        index = list(np.unravel_index(chunks, self.grid_shape))
-        index[self.axis] = index[self.axis] + self.start
-        flat = np.ravel_multi_index(index, self.inner.grid_shape)
-        return np.asarray(flat, np.int64)
-
-    def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        return self.inner.rows(self._outer(chunks) if len(chunks) else chunks)
-
-    def inline(self, chunk: int) -> bytes:
-        return self.inner.inline(int(self._outer(np.array([chunk], np.int64))[0]))
-
-    def load(self) -> ChunkManifest:
-        total = int(np.prod(self.grid_shape, dtype=np.int64))
-        chunks = np.arange(total, dtype=np.int64)
-        outer = self._outer(chunks) if total else chunks
-        rows = self.inner.rows(outer)
-        inlined = {i: self.inner.inline(int(outer[i])) for i in np.flatnonzero(rows.source == -2).tolist()}
-        return ChunkManifest(
-            self.grid_shape, self.sources, rows.source, rows.offset, rows.length, rows.encoding, inlined
-        )
+from byteatlas.values import replace
 
 
 def split_arrays(node: VirtualGroup) -> dict[str, VirtualGroup]:
@@ -83,9 +42,7 @@ def only(node: VirtualGroup, paths: list[str]) -> VirtualGroup:
         if path not in known:
             raise NotFound(f"no array {path!r}", known)
     wanted = set(paths)
-    kept = map_arrays(node, lambda path, array: array if path in wanted else None)
-    assert isinstance(kept, VirtualGroup)
-    return _pruned(kept)
+    return _pruned(map_group(node, lambda path, array: array if path in wanted else None))
 
 
 def _pruned(node: VirtualGroup) -> VirtualGroup:
@@ -112,8 +69,7 @@ def split_along(node: VirtualGroup, dimension: str, every: int) -> Iterator[Virt
     total = next(iter(lengths.values()))
     for begin in range(0, total, every):
         end = min(begin + every, total)
-        piece = map_arrays(node, lambda path, array, a=begin, b=end: _cut(path, array, dimension, a, b))  # type: ignore[misc]
-        assert isinstance(piece, VirtualGroup)
+        piece = map_group(node, partial(_cut, dimension=dimension, begin=begin, end=end))
         yield replace(piece, report=())
 
 
@@ -127,7 +83,7 @@ def _length(meta: ArrayMeta, dimension: str) -> int:
     return meta.shape[(meta.dimension_names or ()).index(dimension)]
 
 
-def _cut(path: str, array: VirtualArray, dimension: str, begin: int, end: int) -> VirtualArray:
+def _cut(path: str, array: VirtualArray, *, dimension: str, begin: int, end: int) -> VirtualArray:
     meta = array.meta
     if dimension not in (meta.dimension_names or ()):
         return array
@@ -144,4 +100,4 @@ def _cut(path: str, array: VirtualArray, dimension: str, begin: int, end: int) -
             grid: RegularGrid | RectilinearGrid = meta.grid
         case RectilinearGrid(all_edges):
             grid = RectilinearGrid((*all_edges[:axis], all_edges[axis][first:last], *all_edges[axis + 1 :]))
-    return VirtualArray(replace(meta, shape=shape, grid=grid), Window(array.manifest, axis, first, last - first))
+    return VirtualArray(replace(meta, shape=shape, grid=grid), window(array.manifest, axis, first, last))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest
+from byteatlas.io.ranges import merge
+from byteatlas.manifest.facts import chunk_facts
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, VirtualArray, VirtualNode
-from byteatlas.manifest.ops.common import all_arrays, blocks
+from byteatlas.manifest.ops.common import all_arrays
 from byteatlas.meta.grid import boundaries
+from byteatlas.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,42 +57,22 @@ def stats(node: VirtualNode) -> list[ArrayStats]:
 
 def array_stats(path: str, array: VirtualArray) -> ArrayStats:
     """Figures of one array."""
-    missing = inline = whole = stored = 0
-    smallest: int | None = None
-    largest: int | None = None
-    histogram = np.zeros(65, np.int64)
-    used: set[str] = set()
-    for chunks, rows in blocks(array.manifest):
-        missing += int((rows.source == MISSING).sum())
-        inside = np.flatnonzero(rows.source == INLINE)
-        inline += len(inside)
-        remote = rows.source >= 0
-        entire = remote & (rows.length == WHOLE)
-        whole += int(entire.sum())
-        sizes = rows.length[remote & ~entire]
-        if len(inside):
-            held = [len(array.manifest.inline(int(chunks[i]))) for i in inside.tolist()]
-            sizes = np.concatenate([sizes, np.array(held, np.uint64)])
-        if len(sizes):
-            stored += int(sizes.sum())
-            low, high = int(sizes.min()), int(sizes.max())
-            smallest = low if smallest is None else min(smallest, low)
-            largest = high if largest is None else max(largest, high)
-            histogram += np.bincount(_log2(sizes), minlength=65)
-        sources = array.manifest.sources
-        used.update(sources[i].url for i in np.unique(rows.source[remote]).tolist())
-    total = math.prod(array.manifest.grid_shape)
+    facts = chunk_facts(array.manifest)
     item = array.meta.data_type.numpy
-    logical = None if item.hasobject else math.prod(array.meta.shape) * item.itemsize
-    bins = {k: int(n) for k, n in enumerate(histogram) if n}
     return ArrayStats(
-        path, total, total - missing, missing, inline, whole, stored, logical, smallest, largest, bins, len(used)
+        path,
+        facts.chunks,
+        facts.present,
+        facts.missing,
+        facts.inline,
+        facts.whole,
+        facts.stored,
+        None if item.hasobject else math.prod(array.meta.shape) * item.itemsize,
+        facts.smallest,
+        facts.largest,
+        {k: n for k, n in enumerate(facts.histogram.tolist()) if n},
+        len({s.info.url for s in facts.sources}),
     )
-
-
-def _log2(sizes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    exponents = np.frexp(np.maximum(sizes, np.uint64(1)).astype(np.float64))[1]
-    return exponents.astype(np.int64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,25 +119,14 @@ def _requests(array: VirtualArray, flat: NDArray[np.int64], gap: int, block: int
     remote = rows.source >= 0
     entire = remote & (rows.length == WHOLE)
     ranged = np.flatnonzero(remote & ~entire)
-    source, offset = rows.source[ranged], rows.offset[ranged].astype(np.int64)
-    end = offset + rows.length[ranged].astype(np.int64)
-    order = np.lexsort((offset, source))
-    requests = fetched = 0
-    at: tuple[int, int, int] | None = None
-    for which, begin, stop in zip(source[order].tolist(), offset[order].tolist(), end[order].tolist(), strict=True):
-        if at is not None and at[0] == which and begin - at[2] <= gap and max(stop, at[2]) - at[1] <= block:
-            at = (which, at[1], max(stop, at[2]))
-            continue
-        fetched += at[2] - at[1] if at else 0
-        requests += 1
-        at = (which, begin, stop)
-    fetched += at[2] - at[1] if at else 0
+    length = rows.length[ranged].astype(np.int64)
+    requests = merge(rows.source[ranged].astype(np.int64), rows.offset[ranged].astype(np.int64), length, gap, block)
     return Cost(
         len(flat),
         int((rows.source == MISSING).sum()),
         int((rows.source == INLINE).sum()),
-        requests + int(entire.sum()),
-        int((end - offset).sum()),
-        fetched,
+        requests.total + int(entire.sum()),
+        int(length.sum()),
+        int(requests.length.sum()),
         len(np.unique(rows.source[remote])),
     )

@@ -11,7 +11,6 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,16 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, FetchFailed, InvalidMetadata, NotFound
 from byteatlas.io.source import Source
-from byteatlas.manifest.json.read import document, source_infos
+from byteatlas.manifest.json.documents import document, source_infos
 from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
-from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode
+from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode, unpickled
 from byteatlas.manifest.options import MapReadOptions
-from byteatlas.manifest.tree import Hierarchy, is_document
+from byteatlas.manifest.parquet.arrow import inline_values, integers, single_chunk, valid_rows
+from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass
 
 OpenPart = Callable[[str], Source]
 """Gives the source of a file of the map by its name inside the map's folder."""
@@ -64,7 +65,7 @@ class ParquetMap:
         if not documents:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
         self.record_size: int = whole["record_size"]
-        self.hierarchy = Hierarchy(documents, where)
+        self.hierarchy = DocumentTree(documents, where)
 
     def _metadata(self, text: bytes) -> Mapping[str, JSON]:
         where = f"{self.where}: .zmetadata"
@@ -123,7 +124,7 @@ class ParquetMap:
             if missing:
                 raise InvalidMetadata(where, f"no column {', '.join(sorted(missing))}")
             table = file.read(columns=["path", "offset", "size", "raw"], use_threads=False).combine_chunks()
-            columns = {n: _single(table.column(n)) for n in table.column_names}
+            columns = {n: single_chunk(table.column(n)) for n in table.column_names}
             return self._rows(columns, where)
         except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
             if isinstance(error, (InvalidMetadata, FetchFailed)):
@@ -133,13 +134,13 @@ class ParquetMap:
     def _rows(self, columns: Mapping[str, Any], where: str) -> _Part:
         n = len(columns["path"])
         numbers = self._numbers(columns["path"], where)
-        offset, length = _integers(columns["offset"], where), _integers(columns["size"], where)
+        offset, length = integers(columns["offset"], where), integers(columns["size"], where)
         if n and (int(offset.min()) < 0 or int(length.min()) < 0 or bool(((offset + length) < 0).any())):
             raise InvalidMetadata(where, "a negative or impossible byte range")
         starts, sizes = offset.astype(np.uint64), length.astype(np.uint64)
         remote = numbers >= 0
         sizes[remote & (offset == 0) & (length == 0)] = WHOLE
-        inlined = _inline(columns["raw"], where)
+        inlined = inline_values(columns["raw"], where)
         if inlined:
             places = np.fromiter(inlined, np.int64, len(inlined))
             numbers[places] = INLINE
@@ -162,8 +163,8 @@ class ParquetMap:
             column = column.dictionary_encode()
         values = column.dictionary.to_pylist()
         known = np.array([self._number(v, where) for v in values] or [MISSING], np.int32)
-        codes = _integers(column.indices, where, nulls=0)
-        valid = _valid(column.indices)
+        codes = integers(column.indices, where, nulls=0)
+        valid = valid_rows(column.indices)
         return np.where(valid, known[codes], np.int32(MISSING))
 
     def _number(self, value: object, where: str) -> int:
@@ -176,61 +177,6 @@ class ParquetMap:
         return self.table.number(self.options.absolute(value, self.where))
 
 
-def _single(column: Any) -> Any:
-    import pyarrow as pa
-
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.nulls(0, column.type) if not column.num_chunks else pa.concat_arrays(column.unify_dictionaries().chunks)
-
-
-def _valid(column: Any) -> NDArray[np.bool_]:
-    n = len(column)
-    if not column.null_count or column.buffers()[0] is None:
-        return np.ones(n, np.bool_)
-    bits = np.unpackbits(np.frombuffer(column.buffers()[0], np.uint8), bitorder="little")
-    return bits[column.offset : column.offset + n].astype(np.bool_)
-
-
-def _integers(column: Any, where: str, nulls: int = 0) -> NDArray[np.int64]:
-    """A column as 64-bit numbers (straight from its buffer: `to_numpy` would import pandas)."""
-    import pyarrow as pa
-
-    if pa.types.is_null(column.type):
-        return np.zeros(len(column), np.int64)
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InvalidMetadata(where, f"a column of type {column.type} where numbers are expected")
-    if not len(column):
-        return np.zeros(0, np.int64)
-    if pa.types.is_floating(column.type):
-        column = column.cast(pa.int64())  # raises ArrowInvalid for fractions; takes an import of 30 ms
-    own = np.dtype(str(column.type))
-    values = np.frombuffer(column.buffers()[1], own, len(column) + column.offset)[column.offset :]
-    if column.null_count:
-        values = np.where(_valid(column), values, own.type(nulls))
-    if own == np.uint64 and bool((values > np.uint64(2**63 - 1)).any()):
-        raise InvalidMetadata(where, f"{values.max()} is too large for a place in a file")
-    return values.astype(np.int64, copy=False)
-
-
-def _inline(column: Any, where: str) -> dict[int, bytes]:
-    import pyarrow as pa
-
-    if pa.types.is_null(column.type) or column.null_count == len(column):
-        return {}
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if not (text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-        raise InvalidMetadata(where, f"column raw has type {kind}")
-    found: dict[int, bytes] = {}
-    for place in np.flatnonzero(_valid(column)).tolist():
-        value = column[place].as_py()
-        found[place] = value.encode() if isinstance(value, str) else bytes(value)
-    return found
-
-
 class LazyParquet:
     """The manifest of one array of a Parquet map."""
 
@@ -240,6 +186,9 @@ class LazyParquet:
         self._map, self._path = of, path
         self._counts = chunk_counts(meta.shape, meta.grid)
         self._total = math.prod(self._counts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.load(),)
 
     @property
     def grid_shape(self) -> Shape:

@@ -20,7 +20,7 @@ from byteatlas.io.output import Folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.model import INLINE, WHOLE, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, Tell
-from byteatlas.manifest.tree import Written, node_documents
+from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.types import JSON
 
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -55,7 +55,7 @@ def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, t
 
 
 def write_parts(
-    array: Written, folder: Folder, options: MapWriteOptions, seen: dict[str, SourceInfo], unchanged: int = 0
+    array: WrittenArray, folder: Folder, options: MapWriteOptions, seen: dict[str, SourceInfo], unchanged: int = 0
 ) -> None:
     """Write one array's part files, but those whose rows are all among the first ``unchanged``.
 
@@ -75,7 +75,11 @@ def write_parts(
 
 
 def _encode(
-    array: Written, rows: Rows, chunks: NDArray[np.int64], sources: tuple[SourceInfo, ...], options: MapWriteOptions
+    array: WrittenArray,
+    rows: Rows,
+    chunks: NDArray[np.int64],
+    sources: tuple[SourceInfo, ...],
+    options: MapWriteOptions,
 ) -> Any:
     """One part file's bytes."""
     n = len(chunks)

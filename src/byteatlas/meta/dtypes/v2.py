@@ -16,7 +16,7 @@ from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
 
 _TYPESTR = re.compile(r"[<>|=]?([biufcSUV])(\d+)")
-_TIMESTR = re.compile(r"[<>|=]?([mM])8(?:\[(\d*)(" + "|".join(UNITS) + r"|μs)\])?")
+_TIMESTR = r"[<>|=]?([mM])8(?:\[(\d*)(" + "|".join(UNITS) + r"|μs)\])?"
 
 
 def numpy_v2(document: JSON, depth: int = 0) -> np.dtype[Any]:
@@ -38,7 +38,7 @@ def _simple_v2(text: str) -> np.dtype[Any]:
     if text in NARROW:
         return narrow(text)
     match = _TYPESTR.fullmatch(text)
-    if match is None and _TIMESTR.fullmatch(text) is None:
+    if match is None and re.fullmatch(_TIMESTR, text) is None:
         raise invalid(f"{text!r} is no data type")
     if match is not None and (int(match[2]) > MOST_ITEMSIZE or (match[1] in "fc" and int(match[2]) > 16)):
         raise invalid(f"{text!r} is no data type")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from byteatlas.errors import Unsupported
 from byteatlas.types import Shape
+from byteatlas.values import dataclass
 
 NULLTERM, NULLPAD, SPACEPAD = "nullterm", "nullpad", "spacepad"
 

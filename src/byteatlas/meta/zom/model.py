@@ -14,16 +14,17 @@ corrected ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.meta import v2, v3
+from byteatlas.meta.compare import identical
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, NodeMeta
 from byteatlas.meta.parts import object_of
 from byteatlas.meta.place import InNode
 from byteatlas.meta.zom import versions as conversion
 from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
 
 MOST_DEPTH = 256
 
@@ -268,7 +269,7 @@ def _compare(a: JSON, b: JSON, path: str, out: list[str]) -> None:
                 out.append(f"{path}/{key}: nothing != {b[key]!r}")
             else:
                 _compare(a[key], b[key], f"{path}/{key}", out)
-    elif type(a) is not type(b) or (a != b and not (a != a and b != b)):
+    elif not identical(a, b):
         out.append(f"{path}: {a!r} != {b!r}")
 
 

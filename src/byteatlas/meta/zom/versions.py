@@ -6,7 +6,6 @@ The chunks' bytes stay as they are: only what describes them changes. What one v
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes, fill, v2
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, GroupMeta, NodeMeta
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 SHUFFLES = {0: "noshuffle", 1: "shuffle", 2: "bitshuffle"}
 ARRAY_FILTERS = frozenset(("delta", "fixedscaleoffset", "quantize", "astype", "bitround", "packbits"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 from byteatlas.errors import MissingExtra
 from byteatlas.io.source import Source
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 from byteatlas.verifying.native.attributes import as_json
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
-from byteatlas.verifying.native.place import path_or_bytes
+from byteatlas.verifying.native.place import path_or_file
 
 HIDDEN = frozenset(
     {
@@ -121,5 +121,5 @@ def open_hdf5(source: Source) -> Iterator[NativeFile]:
         import hdf5plugin  # noqa: F401  (registers filters)
     except ImportError as error:
         raise MissingExtra("verify", "verifying HDF5 files") from error
-    with h5py.File(path_or_bytes(source), "r") as file:
+    with path_or_file(source) as place, h5py.File(place, "r") as file:
         yield Hdf5File(file)

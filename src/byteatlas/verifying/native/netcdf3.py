@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from byteatlas.errors import MissingExtra
 from byteatlas.io.local import local_path
 from byteatlas.io.source import Source
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 from byteatlas.verifying.native.attributes import as_json
 from byteatlas.verifying.native.contract import NativeArray, NativeFile
 

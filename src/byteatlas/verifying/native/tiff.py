@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import MissingExtra
 from byteatlas.io.source import Source
+from byteatlas.values import dataclass
 from byteatlas.verifying.native.contract import NativeArray, NativeFile
-from byteatlas.verifying.native.place import path_or_bytes
+from byteatlas.verifying.native.place import path_or_file
 
 YCBCR, OLD_JPEG = 6, 6
 BYTES = frozenset({1, 5, 8, 32773, 32946})
@@ -90,5 +90,5 @@ def open_tiff(source: Source) -> Iterator[NativeFile]:
         import tifffile
     except ImportError as error:
         raise MissingExtra("verify", "verifying TIFF files") from error
-    with tifffile.TiffFile(path_or_bytes(source)) as file:
+    with path_or_file(source) as place, tifffile.TiffFile(place) as file:
         yield Tiff(file)

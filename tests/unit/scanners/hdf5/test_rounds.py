@@ -8,9 +8,9 @@ import netCDF4
 import numpy as np
 import pytest
 
-from byteatlas.io.memory import MemorySource
 from byteatlas.io.source import Source
-from byteatlas.io.wrap import BlockCache, Counting
+from byteatlas.io.sources.layers import BlockCache, Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas.scanning.driver import scan_source
 from byteatlas_scanners.hdf5 import SCANNER

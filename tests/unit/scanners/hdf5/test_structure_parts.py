@@ -10,20 +10,20 @@ import imagecodecs
 import numpy as np
 import pytest
 
-from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.scanning.contract import Ask, Elsewhere, Parse
+from byteatlas.scanning.contract import Answer, Ask, Elsewhere, Fault, FirstBytes, Parse
+from byteatlas.scanning.parsers import Pool, buffers, elsewhere, one
 from byteatlas.types import ByteRange
 from byteatlas_scanners.hdf5 import SCANNER
 from byteatlas_scanners.hdf5.chunks.table import Space, from_linear
-from byteatlas_scanners.hdf5.dataset import split
 from byteatlas_scanners.hdf5.format import dataspace, layout
 from byteatlas_scanners.hdf5.format.btree2 import little
 from byteatlas_scanners.hdf5.format.header import read_header
 from byteatlas_scanners.hdf5.format.links import External, Hard, Soft, UserDefined, parse_link
 from byteatlas_scanners.hdf5.format.superblock import SIGNATURE, read_start
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, width_of
-from byteatlas_scanners.hdf5.steps import Pool, elsewhere
+from byteatlas_scanners.hdf5.storage import split
 from byteatlas_scanners.hdf5.virtual.mappings import numbered
 from byteatlas_scanners.hdf5.virtual.selection import Slab, Stretches, read_selection
 
@@ -49,8 +49,8 @@ def summed(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("at", [0, 512, 1024, 2048])
 def test_sniff_finds_a_superblock_behind_a_user_block(at: int) -> None:
-    assert SCANNER.sniff(bytes(at) + SIGNATURE + bytes(100))
-    assert not SCANNER.sniff(bytes(at + 1) + SIGNATURE + bytes(100))
+    assert SCANNER.sniff(FirstBytes(bytes(at) + SIGNATURE + bytes(100)))
+    assert not SCANNER.sniff(FirstBytes(bytes(at + 1) + SIGNATURE + bytes(100)))
 
 
 def _superblock(version: int, flags: int = 0, end: int = 4096) -> bytes:
@@ -216,18 +216,20 @@ def test_little_reads_any_width() -> None:
 
 
 def test_pool_runs_what_is_added_while_it_runs_and_contains_failures() -> None:
+    """Each ask fails by itself: those that asked beside it go on, and nobody asks again."""
     pool, seen = Pool(), []
 
-    def task(depth: int) -> Parse[None]:
+    def task(depth: int) -> Parse[int]:
         try:
-            yield (ByteRange(depth, 1),)
-        except ByteatlasError:
+            buffers((yield (ByteRange(depth, 1),)))
+        except FileFault:
             seen.append(-depth)
-            return
+            return -depth
         seen.append(depth)
         if depth < 3:
             pool.add(task(depth + 1))
             pool.add(task(depth + 1))
+        return depth
 
     pool.add(task(1))
     running = pool.run()
@@ -235,23 +237,21 @@ def test_pool_runs_what_is_added_while_it_runs_and_contains_failures() -> None:
     batches = [len(asks)]
     try:
         while True:
-            if asks[0] == ByteRange(3, 1) and len(asks) > 1:
-                asks = running.throw(CorruptFile(0, "the batch failed"))
-            elif asks[0] == ByteRange(3, 1) and seen.count(-3) == 0:
-                asks = running.throw(CorruptFile(0, "only the first"))
-            else:
-                asks = running.send([b"x"] * len(asks))
+            answers: list[Answer] = [b"x"] * len(asks)
+            if asks[0] == ByteRange(3, 1):
+                answers[0] = Fault(CorruptFile(0, "only the first"))
+            asks = running.send(answers)
             batches.append(len(asks))
-    except StopIteration:
-        pass
-    assert batches[:3] == [1, 2, 4]
+    except StopIteration as stop:
+        results = stop.value
+    assert batches == [1, 2, 4]
     assert sorted(seen) == [-3, 1, 2, 2, 3, 3, 3]
+    assert sorted(results) == sorted(seen)
 
 
 def test_asks_of_another_file() -> None:
     def parser() -> Parse[bytes]:
-        (data,) = yield (ByteRange(4, 2),)
-        return bytes(data)
+        return bytes((yield from one(ByteRange(4, 2))))
 
     running = elsewhere("other.h5", parser())
     assert next(running) == [Elsewhere("other.h5", ByteRange(4, 2))]

@@ -12,9 +12,13 @@ import pytest
 from h5py import h5t
 
 from byteatlas.errors import ByteatlasError, CorruptFile, InvalidMetadata, Unsupported
+from byteatlas.io.open import SourcePool
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta import elements
+from byteatlas.scanning.driver import run
 from byteatlas_scanners.hdf5.filters import message as filters
-from byteatlas_scanners.hdf5.filters.registry import ROWS
+from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
+from byteatlas_scanners.hdf5.filters.registry import ROWS, codecs
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.types import Datatype, Kind
 from byteatlas_scanners.hdf5.values import fillvalue
@@ -165,7 +169,7 @@ def test_refused_filters_say_number_and_name() -> None:
     for number, words in ((32017, "SZ"), (32024, "SZ3"), (40000, "not a registered name")):
         pipeline = filters.Pipeline((filters.Filter(number, "", 0, ()),))
         with pytest.raises(Unsupported) as caught:
-            filters.codecs(pipeline, 0, kind, (4,))
+            codecs(pipeline, 0, kind, (4,))
         assert caught.value.reason == "filter"
         assert str(number) in caught.value.detail
         assert words in caught.value.detail
@@ -177,11 +181,11 @@ def test_scaleoffset_flags_other_than_0_and_1_are_refused(damaged: int) -> None:
     values = [2, 0, 3, 0, 8, 1, 0, 1, *([0] * 12)]
     plain = filters.Pipeline((filters.Filter(6, "", 1, tuple(values)),))
     number = datatype.parse(h5t.STD_I64LE.encode()[2:])
-    assert [c.name for c in filters.codecs(plain, 0, number, (3,))] == ["byteatlas.hdf5-scaleoffset"]
+    assert [c.name for c in codecs(plain, 0, number, (3,))] == ["byteatlas.hdf5-scaleoffset"]
     values[damaged] |= 1 << 29
     pipeline = filters.Pipeline((filters.Filter(6, "", 1, tuple(values)),))
     with pytest.raises(Unsupported, match="flags"):
-        filters.codecs(pipeline, 0, number, (3,))
+        codecs(pipeline, 0, number, (3,))
 
 
 def test_rows_are_in_order_and_unique() -> None:
@@ -193,11 +197,17 @@ def test_rows_are_in_order_and_unique() -> None:
 def test_undoing_filters_is_bounded() -> None:
     import zlib
 
+    def plain(mask: int, data: bytes, size: int) -> bytes:
+        found = run(unfiltered(pipeline, [Filtered(mask, data, size, 77)]), MemorySource(b"file"), SourcePool())
+        return bytes(found[0])
+
     pipeline = filters.Pipeline((filters.Filter(1, "deflate", 0, (6,)),))
-    with pytest.raises(CorruptFile):
-        filters.undo(pipeline, 0, zlib.compress(bytes(10_000_000)), 1000)
-    assert filters.undo(pipeline, 0, zlib.compress(b"x" * 1000), 1000) == b"x" * 1000
-    assert filters.undo(pipeline, 1, b"raw", 3) == b"raw"
+    with pytest.raises(CorruptFile, match="byte 77"):
+        plain(0, zlib.compress(bytes(10_000_000)), 1000)
+    with pytest.raises(CorruptFile, match=r"1 bytes .* 1000"):
+        plain(0, zlib.compress(b"x"), 1000)
+    assert plain(0, zlib.compress(b"x" * 1000), 1000) == b"x" * 1000
+    assert plain(1, b"raw", 3) == b"raw"
 
 
 LAYOUTS: list[elements.ElementLayout] = [

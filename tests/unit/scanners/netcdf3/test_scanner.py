@@ -13,7 +13,7 @@ from tests.scanning import read_plain, scan_bytes
 from byteatlas.errors import BadRequest, CorruptFile, NotFound
 from byteatlas.manifest.kinds.strided import Strided, cut
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
-from byteatlas.scanning.contract import Ask, ScanOptions
+from byteatlas.scanning.contract import Ask, FirstBytes, ScanOptions
 from byteatlas_scanners.netcdf3 import SCANNER
 
 
@@ -198,9 +198,9 @@ def test_illegal_names_are_refused() -> None:
 
 
 def test_sniff() -> None:
-    assert all(SCANNER.sniff(make()[:512]) for make in FILES.values())
-    assert not SCANNER.sniff(b"CDF\4")
-    assert not SCANNER.sniff(b"\x89HDF\r\n\x1a\n")
+    assert all(SCANNER.sniff(FirstBytes(make()[:512])) for make in FILES.values())
+    assert not SCANNER.sniff(FirstBytes(b"CDF\4"))
+    assert not SCANNER.sniff(FirstBytes(b"\x89HDF\r\n\x1a\n"))
 
 
 def test_strided() -> None:

@@ -9,8 +9,8 @@ from fixtures.tiff.make_tiff import pyramid
 from fixtures.tiff.raw_tiff import Raw, gray, write
 from tests.bench.raster import cog, run
 
-from byteatlas.io.memory import MemorySource
-from byteatlas.io.wrap import Counting
+from byteatlas.io.sources.layers import Counting
+from byteatlas.io.sources.memory import MemorySource
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas.scanning.driver import scan_source
 from byteatlas_scanners.tiff import SCANNER

@@ -1,0 +1,1 @@
+"""From the bytes of chunks to arrays, through the codec pipelines of their encodings."""

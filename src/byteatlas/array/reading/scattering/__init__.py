@@ -1,0 +1,1 @@
+"""From decoded chunks to the result: each value to the place where the plan wants it."""

@@ -1,0 +1,140 @@
+"""The type and packing that the values of all files are brought to, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from byteatlas.combining.compare.packing import (
+    Packing,
+    as_stored,
+    packing_of,
+    scalars,
+)
+from byteatlas.combining.model import Finding
+from byteatlas.combining.variable.question import Question, files_of
+from byteatlas.meta.compare import identical_types
+from byteatlas.meta.dtypes import from_numpy
+from byteatlas.meta.model import ArrayMeta, DataType
+from byteatlas.values import dataclass, replace
+
+NUMERIC = "iuf"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommonType:
+    """What all files' values become.
+
+    Attributes:
+        unpack: the packing of each class that is applied when reading; None = values stay as stored.
+        nodata: the value that absent data read as; None = there is no such value.
+    """
+
+    data_type: DataType
+    unpack: tuple[Packing, ...] | None
+    nodata: object | None
+
+
+def choose(q: Question) -> tuple[CommonType | None, list[Finding]]:
+    """The common data type, and whether packing is applied."""
+    metas = [c.meta for c in q.classes]
+    kinds = {m.data_type.numpy.kind for m in metas}
+    packings = [packing_of(m) for m in metas]
+    same_type = all(identical_types(m.data_type, metas[0].data_type) for m in metas)
+    numeric = kinds <= set(NUMERIC)
+    if not numeric:
+        return choose_other(q, same_type)
+    odd = [i for i, p in enumerate(packings) if p != packings[0]]
+    findings: list[Finding] = []
+    if not same_type:
+        types = " / ".join(dict.fromkeys(m.data_type.name for m in metas))
+        others = [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)]
+        findings.append(Finding("reconciled", "dtype", q.path, files_of(q, others), f"data types differ: {types}"))
+    if odd:
+        a, b = packings[0], packings[odd[0]]
+        detail = f"packing differs: {show_packing(a)} / {show_packing(b)}; unpacked when read"
+        findings.append(Finding("reconciled", "packing", q.path, files_of(q, odd), detail))
+        return unpack_all(q, packings, findings)
+    common = widest([m.data_type.numpy for m in metas])
+    if common is None or (not same_type and packings[0].unsigned is not None):
+        if packings[0].scaled:
+            return unpack_all(q, packings, findings)
+        return None, [
+            *(replace(f, level="conflict", detail=f.detail + "; no common type holds all values") for f in findings)
+        ]
+    data_type = metas[0].data_type if same_type else from_numpy(common)
+    nodata = nodata_value(metas[0], packings[0], common)
+    if nodata is None and q.absent:
+        return unpack_all(q, packings, findings)
+    return CommonType(data_type, None, nodata), findings
+
+
+def choose_other(q: Question, same_type: bool) -> tuple[CommonType | None, list[Finding]]:
+    """Text, booleans, structures, complex numbers, dates: equal types only, but for the length of text."""
+    metas = [c.meta for c in q.classes]
+    if q.absent:
+        detail = f"not in all files, and {metas[0].data_type.name} has no value that means no data"
+        return None, [Finding("conflict", "missing", q.path, (), detail)]
+    if same_type:
+        return CommonType(metas[0].data_type, None, None), []
+    types = " / ".join(dict.fromkeys(m.data_type.name + str(dict(m.data_type.configuration) or "") for m in metas))
+    odd = files_of(q, [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)])
+    kinds = {m.data_type.numpy.kind for m in metas}
+    if len(kinds) == 1 and kinds <= set("SUc") and all(m.data_type.numpy.fields is None for m in metas):
+        common = max((m.data_type.numpy for m in metas), key=lambda d: d.itemsize)
+        found = Finding("reconciled", "dtype", q.path, odd, f"data types differ: {types}")
+        return CommonType(from_numpy(common), None, None), [found]
+    return None, [Finding("conflict", "dtype", q.path, odd, f"data types differ: {types}")]
+
+
+def widest(types: Sequence[np.dtype[Any]]) -> np.dtype[Any] | None:
+    """The smallest type that holds all values of all types exactly; None when there is none."""
+    common = np.result_type(*types)
+    for t in types:
+        if common.kind == "f" and t.kind in "iu" and 8 * t.itemsize > np.finfo(common).nmant + 1:
+            return None
+        if not np.can_cast(t, common, "safe"):
+            return None
+    return common
+
+
+def nodata_value(meta: ArrayMeta, packing: Packing, dtype: np.dtype[Any]) -> object | None:
+    """What absent data read as: the file's own "no data" value, else NaN, else nothing."""
+    named = [v for v in scalars(meta.attributes.get("_FillValue")) if v in packing.mask]
+    for value in (*named, *packing.mask):
+        stored = None if isinstance(value, str) else as_stored(value, dtype)
+        if stored is not None:
+            result: object = stored
+            return result
+    return dtype.type("nan") if dtype.kind == "f" else None
+
+
+def unpack_all(
+    q: Question, packings: Sequence[Packing], findings: list[Finding]
+) -> tuple[CommonType | None, list[Finding]]:
+    """Floating point numbers for all: float64 when anything is scaled, else the smallest type that is exact."""
+    types = [c.meta.data_type.numpy for c in q.classes]
+    if any(p.scaled for p in packings):
+        wide = np.dtype(np.float64)
+    else:
+        common = widest([exact_float(t) for t in types])
+        too_wide = [i for i, t in enumerate(types) if t.kind in "iu" and t.itemsize == 8]
+        if common is None or too_wide:
+            detail = "64-bit integers with different values for no data have no common exact type"
+            return None, [*findings, Finding("conflict", "packing", q.path, files_of(q, too_wide), detail)]
+        wide = common
+    if q.absent:
+        findings.append(Finding("reconciled", "missing", q.path, (), "absent data read as NaN"))
+    return CommonType(from_numpy(wide), tuple(packings), wide.type("nan")), findings
+
+
+def exact_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind == "f":
+        return np.dtype(np.float64 if dtype.itemsize > 4 else np.float32)
+    return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
+
+
+def show_packing(p: Packing) -> str:
+    return f"scale {p.scale:g} offset {p.offset:g} no-data {list(p.mask)}"

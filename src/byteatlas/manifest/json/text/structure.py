@@ -1,0 +1,134 @@
+"""The parts of a JSON map's text: its top-level members, and where its references and nested objects lie."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from byteatlas.errors import InvalidMetadata
+from byteatlas.io.source import Source
+from byteatlas.io.sources.memory import MemorySource
+from byteatlas.manifest.json.documents import document
+from byteatlas.manifest.json.text.reader import Reader, unescape
+from byteatlas.manifest.json.text.tokens import Entries, scan_object
+from byteatlas.manifest.tree import is_document
+from byteatlas.types import JSON
+from byteatlas.values import dataclass, field
+
+_TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
+
+
+@dataclass(slots=True)
+class TextParts:
+    """The parts of the map's text. ``begin`` and ``end`` enclose the references' object."""
+
+    begin: int
+    end: int = 0
+    top: dict[str, JSON] = field(default_factory=dict)
+    inner: list[tuple[int, int]] = field(default_factory=list)
+
+
+class DocumentSink:
+    """Keeps the metadata documents; remembers which stretches are nested objects."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.documents: dict[str, JSON] = {}
+        self.nested: list[tuple[int, int]] = []
+        self.marks: list[tuple[int, bytes]] = []
+
+    def lists(self, entries: Entries) -> None:
+        """Remember the first key of each batch: it tells where an array's chunks stand."""
+        begin = int(entries.key[0])
+        self.marks.append((entries.base + begin, entries.data[begin : int(entries.key_end[0])].replace(b"\\/", b"/")))
+
+    def text(self, key: str, raw: bytes) -> None:
+        if is_document(key) or key == ".zmetadata":
+            self._put(key, unescape(raw, self.where))
+
+    def other(self, key: str, value: JSON, begin: int, end: int) -> None:
+        if isinstance(value, Mapping):
+            self.nested.append((begin, end))
+        if is_document(key) or key == ".zmetadata":
+            self._put(key, value)
+
+    def _put(self, key: str, value: JSON) -> None:
+        if key in self.documents:
+            raise InvalidMetadata(self.where, f"two entries {key!r}")
+        self.documents[key] = document(value, f"{self.where}: {key}")
+
+
+def map_structure(reader: Reader, index: DocumentSink, patience: int = 64) -> TextParts:
+    """Scan the text: the top-level members, and the references through ``index``."""
+    at = reader.skip(0)
+    if reader.data[at - reader.base :].startswith(b"\xef\xbb\xbf"):
+        at = reader.skip(at + 3)
+    if reader.byte(at) != ord("{"):
+        raise reader.fail(at, "a reference map is a JSON object")
+    first = reader.skip(at + 1)
+    if reader.byte(first) == ord("}"):
+        raise reader.fail(first, "the map is empty")
+    name, _ = reader.value(first)
+    if not isinstance(name, str):
+        raise reader.fail(first, "a member was expected")
+    if name not in _TOP:
+        body = TextParts(at)
+        body.end = scan_object(reader, at, index, patience=patience)
+        if "version" in index.documents:
+            raise reader.fail(at, "version is not the first member")
+        _expect_end(reader, body.end)
+        return body
+    return _versioned(reader, first, index, patience)
+
+
+def _versioned(reader: Reader, at: int, index: DocumentSink, patience: int) -> TextParts:
+    body: TextParts | None = None
+    top: dict[str, JSON] = {}
+    while True:
+        key, end = reader.value(at)
+        colon = reader.skip(end)
+        if not isinstance(key, str) or reader.byte(colon) != ord(":"):
+            raise reader.fail(at, "a member was expected")
+        begin = reader.skip(colon + 1)
+        if key in top or (key == "refs" and body is not None):
+            raise reader.fail(at, f"two members {key!r}")
+        if key == "refs":
+            body = TextParts(begin)
+            end = body.end = scan_object(reader, begin, index, patience=patience)
+        else:
+            top[key], end = reader.value(begin)
+        stop = reader.skip(end)
+        if reader.byte(stop) == ord("}"):
+            _expect_end(reader, stop + 1)
+            break
+        if reader.byte(stop) != ord(","):
+            raise reader.fail(stop, "',' or '}' was expected")
+        at = reader.skip(stop + 1)
+    if body is None:
+        raise InvalidMetadata(reader.where, "no member 'refs'")
+    body.top = top
+    return body
+
+
+def _expect_end(reader: Reader, at: int) -> None:
+    if reader.skip(at) < reader.size:
+        raise reader.fail(at, "text behind the end of the map")
+
+
+def compact_text(source: Source, where: str) -> tuple[Source, TextParts]:
+    """The same map as compact JSON in memory, for texts in a layout that the fast scan does not know."""
+
+    def pairs(items: list[tuple[str, JSON]]) -> dict[str, JSON]:
+        found = dict(items)
+        if len(found) != len(items):
+            raise InvalidMetadata(where, "a key occurs twice in one object")
+        return found
+
+    try:
+        value = json.loads(bytes(source.read_all()), strict=False, object_pairs_hook=pairs)
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise InvalidMetadata(where, "nested too deeply") from error
+    except ValueError as error:
+        raise InvalidMetadata(where, f"not JSON ({error})") from error
+    return MemorySource(text, where), TextParts(0)

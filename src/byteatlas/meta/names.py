@@ -1,0 +1,18 @@
+"""Which names a node of a hierarchy may have."""
+
+from __future__ import annotations
+
+DOCUMENTS = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
+"""Names of metadata documents, which stand among the nodes (v2 and v3 core specifications)."""
+
+
+def legal_name(name: str) -> bool:
+    """Whether a node that comes from another format may have this name in a Zarr hierarchy.
+
+    Zarr v3 core, "Node names": not empty, no slash, not only periods. Names that begin with ``__`` are reserved there
+    but common in archives (``__categories``); they are allowed here.
+
+    >>> [legal_name(n) for n in ("air", "...", "a/b", ".zarray", "__index")]
+    [True, False, False, False, True]
+    """
+    return bool(name.strip(".")) and "/" not in name and "\0" not in name and name not in DOCUMENTS

@@ -1,0 +1,33 @@
+"""One table of forms: what can be written is recognised by every part that asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from byteatlas.io.forms import COMPRESSIONS, MAP_SUFFIXES, compression_of_bytes, compression_of_name, form_of_name
+from byteatlas.io.kind import kind_of
+from byteatlas.manifest.model import VirtualGroup
+from byteatlas.manifest.references import format_of, read_references, write_references
+
+
+@pytest.mark.parametrize("suffix", MAP_SUFFIXES)
+def test_maps_of_every_suffix_are_written_and_recognised(suffix: str, tmp_path: Path) -> None:
+    target = f"{tmp_path}/map{suffix}"
+    write_references(VirtualGroup(), target)
+    assert form_of_name(target) == format_of(target) == kind_of(target) == kind_of(f"s3://none/map{suffix}")
+    assert isinstance(read_references(target), VirtualGroup)
+    path = Path(target)
+    head = path.read_bytes()[:8] if path.is_file() else b""
+    assert compression_of_bytes(head) == compression_of_name(suffix)
+
+
+def test_upper_case_says_the_same() -> None:
+    assert [form_of_name(f"a{s.upper()}") for s in MAP_SUFFIXES] == [form_of_name(f"a{s}") for s in MAP_SUFFIXES]
+    assert all(compression_of_name(f"A{s.upper()}") == c.name for c in COMPRESSIONS for s in c.suffixes)
+
+
+@pytest.mark.parametrize("name", ["air.nc", "air.tif", "json", "x.gz", "", "parquet"])
+def test_other_names_say_nothing(name: str) -> None:
+    assert form_of_name(name) is None
