@@ -73,6 +73,23 @@ class Empty:
     """No fields."""
 
 
+@pytest.mark.parametrize("calls", range(values.FIRST_CALLS + 2))
+def test_construction_before_and_after_it_is_compiled(calls: int) -> None:
+    @values.dataclass(frozen=True, slots=True)
+    class New(Point):
+        more: int = 4
+
+    for _ in range(calls):
+        New(0)
+    p = New(1, note="n")
+    assert (p.x, p.y, p.tags, p.note, p.total, p.more) == (1, 2, [], "n", 3, 4)
+    assert New(2, 3, ["a"], "b", 5) == New(x=2, y=3, tags=[], note="b", more=5)
+    make: Any = New
+    for arguments, named in (((), {}), ((1,), {"x": 1}), ((1,), {"z": 1}), ((1, 2, [], "", 4, 5), {})):
+        with pytest.raises(TypeError, match="__init__"):
+            make(*arguments, **named)
+
+
 def test_construction() -> None:
     p = Point(1)
     assert (p.x, p.y, p.tags, p.note, p.total) == (1, 2, [], "", 3)
@@ -144,8 +161,11 @@ def test_frozen() -> None:
 def test_replace(replace: Callable[..., Any]) -> None:
     assert replace(Point(1, note="n"), y=3) == Point(1, 3, note="n")
     assert replace(Point3(1), z=1) == Point3(1, z=1)
-    for changes, error in (({"total": 1}, ValueError), ({"nothing": 1}, TypeError)):
-        with pytest.raises(error, match="total" if error is ValueError else "nothing"):
+    for changes, error in (
+        ({"total": 1}, (ValueError, TypeError)),
+        ({"nothing": 1}, TypeError),
+    ):  # Python 3.13: always TypeError
+        with pytest.raises(error, match=next(iter(changes))):
             replace(Point(1), **changes)
 
 

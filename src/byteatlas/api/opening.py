@@ -51,13 +51,13 @@ def open(
 
     Returns: a `Group` or an `Array`.
     """
-    from byteatlas.array import ReadOptions, open_node, open_store
+    from byteatlas.array import ReadOptions, open_node
 
     expect(options, ReadOptions, "options")
     options = options or ReadOptions()
-    if isinstance(target, Mapping) and not is_references(target):
-        return open_store(target, path, options=options)
-    if isinstance(target, Store):
+    if isinstance(target, Store) or (isinstance(target, Mapping) and not is_references(target)):
+        from byteatlas.array import open_store
+
         return open_store(target, path, options=options)
     if isinstance(target, (VirtualArray, VirtualGroup)):
         how = access_for(target, access, storage_options, policy)
@@ -66,6 +66,8 @@ def open(
     if not isinstance(target, Mapping):
         url, how = place_of(target, how)
         if kind_of(url, how) == "zarr":
+            from byteatlas.array import open_store
+
             return open_store(_root_of(url), path, access=how, options=options)
         target = url
     node = load(target, access=how, absent_parts=absent_parts)
