@@ -21,7 +21,7 @@ from byteatlas_scanners.hdf5.format.layout import Virtual
 from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping, numbered, parse_mappings
-from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group, open_file, walk
+from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, H5Group, open_file, walk
 
 MOST_FILES = 10_000
 MOST_GENERATIONS = 16
@@ -118,7 +118,7 @@ class LinkedFiles:
         found = self.indexes.get(key)
         if found is None:
             node = file.objects.get(group)
-            if not isinstance(node, Group):
+            if not isinstance(node, H5Group):
                 raise Unsupported(Reason.LINK, "a path leads through something that is not a group")
             found = self.indexes[key] = {link.name: link for link in node.links}
         return found
@@ -232,7 +232,7 @@ def _nothing() -> FileFault:
 def _external_names(file: File) -> list[str]:
     names: dict[str, None] = {}
     for node in file.objects.values():
-        if isinstance(node, Group):
+        if isinstance(node, H5Group):
             for link in node.links:
                 if isinstance(link.target, External):
                     names[link.target.file] = None

@@ -26,7 +26,7 @@ T = TypeVar("T")
 SNIFFED = 4096
 """Bytes that formats are recognised by."""
 
-Progress = Callable[[int], None]
+CountAnswers = Callable[[int], None]
 """Called with the number of asks answered so far."""
 
 
@@ -36,7 +36,7 @@ def run(
     opener: Opener,
     *,
     block: int = 64 << 10,
-    progress: Progress | None = None,
+    progress: CountAnswers | None = None,
     decode: Decoder | None = None,
 ) -> T:
     """Run one parser to its end on a file.
@@ -107,7 +107,7 @@ def scan_source(
     *,
     format: str | None = None,
     block: int = 64 << 10,
-    progress: Progress | None = None,
+    progress: CountAnswers | None = None,
     window: ByteRange | None = None,
 ) -> VirtualGroup:
     """Find the format of one file and scan it.
