@@ -1,7 +1,7 @@
 """Value classes that are cheap to make: `dataclass`, `field` and `replace` as in the standard library.
 
 The standard decorator compiles up to six methods for each class: 0.3 ms each time Python starts. The first scan of
-a process needs seventy classes, 20 ms. Here only ``__init__`` is compiled, when it is first called, and writes to the
+a process needs seventy classes, 20 ms. Here only ``__init__`` is compiled, after a few calls, and writes to the
 slots directly, in half of the time. Comparing, hashing, printing and freezing are functions that all classes share.
 What `dataclasses.fields`, `inspect.signature` and the like look at is made when it is asked for.
 
@@ -21,6 +21,8 @@ __all__ = ["dataclass", "field", "replace"]
 
 _NONE: Any = object()
 """No default."""
+FIRST_CALLS = 3
+"""Values of a class that are made before its ``__init__`` is compiled."""
 
 
 class _Field:
@@ -125,14 +127,45 @@ def _tell_super(content: Mapping[str, Any], made: type) -> None:
 
 
 def _first_call(cls: type, fields: Mapping[str, tuple[_Field, Any]]) -> Callable[..., None]:
-    """An ``__init__`` that makes the real one and puts it in its place: many classes are never called in a process."""
+    """An ``__init__`` for the first calls, after which the compiled one takes its place.
+
+    Most classes are called never or a few times in a process, which does not pay for a compilation.
+    """
+    left = [FIRST_CALLS]
 
     def first(self: Any, /, *arguments: Any, **named: Any) -> None:
-        made = _initializer(cls, fields)
-        _put(cls, "__init__", made)
-        made(self, *arguments, **named)
+        left[0] -= 1
+        if left[0] < 0 or not _filled(self, fields, arguments, named):
+            made = _initializer(cls, fields)
+            _put(cls, "__init__", made)
+            made(self, *arguments, **named)
 
     return first
+
+
+def _filled(
+    value: Any, fields: Mapping[str, tuple[_Field, Any]], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> bool:
+    """Set the fields of a new value; False where the arguments are wrong: the compiled function says what is."""
+    names = [name for name, (f, _) in fields.items() if f.init]
+    given = dict(zip(names, arguments, strict=False)) | named
+    if len(given) != len(arguments) + len(named) or not given.keys() <= set(names):
+        return False
+    for name, (f, _) in fields.items():
+        if name in given:
+            content = given[name]
+        elif f.default_factory is not _NONE:
+            content = f.default_factory()
+        elif f.default is not _NONE:
+            content = f.default
+        elif f.init:
+            return False
+        else:
+            continue
+        object.__setattr__(value, name, content)
+    if hasattr(value, "__post_init__"):
+        value.__post_init__()
+    return True
 
 
 def _put(cls: type, name: str, value: object) -> None:
@@ -187,9 +220,9 @@ def _add_shared(content: dict[str, Any], options: Mapping[str, bool]) -> None:
             content["__getstate__"], content["__setstate__"] = _get_state, _set_state
     content.setdefault("__replace__", _replace)
     for name in ("__dataclass_fields__", "__dataclass_params__"):
-        content[name] = _Standard(name)
+        content[name] = _OnDemand(name)
     if "__init__" not in content:
-        content["__signature__"] = _Signature()
+        content["__signature__"] = _OnDemand("__signature__")
 
 
 @recursive_repr()
@@ -222,12 +255,17 @@ def _refuse_to_delete(self: Any, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _get_state(self: Any) -> list[Any]:
-    return [getattr(self, name) for name in self.__facts__.fields]
+def _get_state(self: Any) -> list[Any] | dict[str, Any]:
+    if "__facts__" in type(self).__dict__:
+        return [getattr(self, name) for name in self.__facts__.fields]
+    from dataclasses import fields  # a class derived elsewhere may have more of them, and attributes besides
+
+    return {**getattr(self, "__dict__", {}), **{f.name: getattr(self, f.name) for f in fields(self)}}
 
 
-def _set_state(self: Any, state: list[Any]) -> None:
-    for name, value in zip(self.__facts__.fields, state, strict=True):
+def _set_state(self: Any, state: list[Any] | dict[str, Any]) -> None:
+    named = state if isinstance(state, dict) else dict(zip(self.__facts__.fields, state, strict=True))
+    for name, value in named.items():
         object.__setattr__(self, name, value)
 
 
@@ -253,44 +291,29 @@ def _facts(value: Any) -> _Facts:
     return found
 
 
-class _Standard:
-    """``__dataclass_fields__`` and ``__dataclass_params__``: made by the standard library at the first look."""
+def _made_here(cls: type) -> bool:
+    """Whether ``__init__`` is ours, not that of a class that was derived from one of ours."""
+    return next("__facts__" in base.__dict__ for base in cls.__mro__ if "__init__" in base.__dict__)
+
+
+class _OnDemand:
+    """What the standard library's functions and `inspect` look for in a class; made at the first look."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        from dataclasses import dataclass as standard
+        from byteatlas.introspection import signature, standard
 
-        cls, facts = next(base for base in owner.__mro__ if "__facts__" in base.__dict__), _facts(owner)
-        content: dict[str, Any] = {name: _standard_field(f) for name, (f, _) in facts.fields.items()}
-        content["__annotations__"] = {name: annotation for name, (_, annotation) in facts.fields.items()}
-        alike: type = standard(**facts.options)(type(cls.__name__, (), content))
+        if self.name == "__signature__":
+            if instance is not None or not _made_here(owner):
+                raise AttributeError(self.name)
+            return signature(_initializer(owner, _facts(owner).fields))
+        cls = next(base for base in owner.__mro__ if "__facts__" in base.__dict__)
+        alike = standard(cls.__name__, _facts(owner).fields, _facts(owner).options, _NONE)
         for name in ("__dataclass_fields__", "__dataclass_params__"):
             setattr(cls, name, alike.__dict__[name])
         return alike.__dict__[self.name]
-
-
-def _standard_field(f: _Field) -> Any:
-    from dataclasses import field as standard
-
-    if f.default_factory is not _NONE:
-        return standard(default_factory=f.default_factory, init=f.init, repr=f.repr, compare=f.compare)
-    if f.default is not _NONE:
-        return standard(default=f.default, init=f.init, repr=f.repr, compare=f.compare)
-    return standard(init=f.init, repr=f.repr, compare=f.compare)
-
-
-class _Signature:
-    """``__signature__``, for `inspect` and what shows documentation."""
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        from inspect import signature
-
-        if instance is not None:
-            raise AttributeError("__signature__")
-        found = signature(_initializer(owner, _facts(owner).fields))
-        return found.replace(parameters=list(found.parameters.values())[1:])
 
 
 if TYPE_CHECKING:

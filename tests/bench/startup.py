@@ -1,5 +1,7 @@
 """Whole processes: what a command or a short script costs from its start to its end, imports and all.
 
+The first row of each table is the process that the others are compared with: h5py's listing, netCDF4's opening.
+
 Every measurement is a fresh process that does one job once and ends. Everybody takes turns; wall and CPU seconds are
 the medians of the rounds, by the operating system's account of the finished process. Compiled bytecode is kept in a
 folder of this benchmark and made by a first round that does not count, as it is in any installation.
@@ -43,9 +45,17 @@ with h5py.File({file!r}) as file:
 
 XARRAY = """
 import xarray
+{alone}
 with xarray.open_dataset({file!r}, engine={engine!r}) as found:
     print(found.sizes)
 """
+
+ALONE = """
+import xarray.backends.plugins as plugins
+announced = plugins.entry_points
+plugins.entry_points = lambda group: [point for point in announced(group=group) if point.name == "byteatlas"]
+"""
+"""xarray imports the engines of all installed packages when one of them is asked for: here ours is the only one."""
 
 ARRAYS = """
 import byteatlas as ba
@@ -86,7 +96,7 @@ def seconds(process: Process, environment: Mapping[str, str]) -> tuple[float, fl
 
 
 def measure(job: str, processes: Sequence[Process], rounds: int, folder: Path) -> list[Row]:
-    """Everybody in turn, after one round that does not count; the medians. The first is the one compared with."""
+    """Everybody in turn, after one round that does not count; the medians. Ratios are to the first one."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
     runs: dict[str, list[tuple[float, float]]] = {process.who: [] for process in processes}
@@ -143,34 +153,37 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
     as_json, as_parquet = maps(file)
     names = {"file": str(file), "map": str(folder / "startup_peer.json")}
     floor = [
+        python("python alone", ""),
         command("--help"),
         python("import byteatlas", "import byteatlas"),
-        python("python alone", ""),
         python("import numpy", "import numpy"),
         python("import click", "import click"),
     ]
     scans = [
+        python("h5py lists it", H5PY.format(**names)),
         python("ba.scan", f"import byteatlas as ba; ba.scan({str(file)!r})"),
         command("info", str(file)),
         command("scan", str(file), "-o", str(folder / "startup_ours.json")),
-        python("h5py lists it", H5PY.format(**names)),
         python("kerchunk scans it to JSON", KERCHUNK.format(**names)),
         python("VirtualiZarr scans it to JSON", VIRTUALIZARR.format(**names)),
     ]
     opens = [
-        python(f"{what}, engine={engine}", XARRAY.format(file=str(path), engine=engine))
-        for what, engine, path in (
-            ("Parquet map", "byteatlas", as_parquet),
-            ("JSON map", "byteatlas", as_json),
-            ("the file itself", "byteatlas", file),
-            ("the file itself", "netcdf4", file),
+        python(f"{what}, engine={engine}{', alone' if alone else ''}", script)
+        for what, engine, path, alone in (
+            ("the file itself", "netcdf4", file, ""),
+            ("Parquet map", "byteatlas", as_parquet, ""),
+            ("JSON map", "byteatlas", as_json, ""),
+            ("Parquet map", "byteatlas", as_parquet, ALONE),
+            ("JSON map", "byteatlas", as_json, ALONE),
+            ("the file itself", "byteatlas", file, ALONE),
         )
+        for script in [XARRAY.format(file=str(path), engine=engine, alone=alone)]
     ]
     reads = [
-        python("JSON map, ba.open", ARRAYS.format(file=str(as_json))),
-        python("Parquet map, ba.open", ARRAYS.format(file=str(as_parquet))),
         python("netCDF4", f"import netCDF4; print(netCDF4.Dataset({str(file)!r})['var0'][0, 0])"),
         python("h5py", f"import h5py; print(h5py.File({str(file)!r})['var0'][0, 0])"),
+        python("JSON map, ba.open", ARRAYS.format(file=str(as_json))),
+        python("Parquet map, ba.open", ARRAYS.format(file=str(as_parquet))),
     ]
     jobs = {
         "a process that does nothing": floor,

@@ -73,6 +73,23 @@ class Empty:
     """No fields."""
 
 
+@pytest.mark.parametrize("calls", range(values.FIRST_CALLS + 2))
+def test_construction_before_and_after_it_is_compiled(calls: int) -> None:
+    @values.dataclass(frozen=True, slots=True)
+    class New(Point):
+        more: int = 4
+
+    for _ in range(calls):
+        New(0)
+    p = New(1, note="n")
+    assert (p.x, p.y, p.tags, p.note, p.total, p.more) == (1, 2, [], "n", 3, 4)
+    assert New(2, 3, ["a"], "b", 5) == New(x=2, y=3, tags=[], note="b", more=5)
+    make: Any = New
+    for arguments, named in (((), {}), ((1,), {"x": 1}), ((1,), {"z": 1}), ((1, 2, [], "", 4, 5), {})):
+        with pytest.raises(TypeError, match="__init__"):
+            make(*arguments, **named)
+
+
 def test_construction() -> None:
     p = Point(1)
     assert (p.x, p.y, p.tags, p.note, p.total) == (1, 2, [], "", 3)
@@ -144,8 +161,11 @@ def test_frozen() -> None:
 def test_replace(replace: Callable[..., Any]) -> None:
     assert replace(Point(1, note="n"), y=3) == Point(1, 3, note="n")
     assert replace(Point3(1), z=1) == Point3(1, z=1)
-    for changes, error in (({"total": 1}, ValueError), ({"nothing": 1}, TypeError)):
-        with pytest.raises(error, match="total" if error is ValueError else "nothing"):
+    for changes, error in (
+        ({"total": 1}, (ValueError, TypeError)),
+        ({"nothing": 1}, TypeError),
+    ):  # Python 3.13: always TypeError
+        with pytest.raises(error, match=next(iter(changes))):
             replace(Point(1), **changes)
 
 
@@ -249,3 +269,30 @@ def test_what_is_not_offered_is_an_error() -> None:
 
     with pytest.raises(TypeError, match="b has no default"):
         values.dataclass(slots=True)(type("Order", (), {"a": 1, "__annotations__": {"a": int, "b": int}}))
+
+
+@dataclasses.dataclass(frozen=True)
+class Derived(Point):
+    """By the standard library, from one of ours; without slots."""
+
+    mine: int = 3
+
+
+class WithInit(Point):
+    """By hand, with an attribute of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(len(name))
+        object.__setattr__(self, "name", name)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_copies_of_derived_classes_lose_nothing(copied: Callable[[Any], Any]) -> None:
+    assert copied(Derived(1, mine=4)) == Derived(1, mine=4)
+    assert copied(WithInit("abc")).name == "abc"
+    assert copied(WithInit("abc")).x == 3
+
+
+def test_signature_of_a_derived_class_is_its_own() -> None:
+    assert list(inspect.signature(WithInit).parameters) == ["name"]
+    assert list(inspect.signature(Derived).parameters)[-1] == "mine"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from byteatlas.api.indexing import load
-from byteatlas.api.targets import Readable, References, access_for, is_references, place_of
+from byteatlas.api.targets import Readable, References, access_for, expect, is_references, place_of
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.io.kind import METADATA_NAMES, kind_of
@@ -51,12 +51,13 @@ def open(
 
     Returns: a `Group` or an `Array`.
     """
-    from byteatlas.array import ReadOptions, open_node, open_store
+    from byteatlas.array import ReadOptions, open_node
 
+    expect(options, ReadOptions, "options")
     options = options or ReadOptions()
-    if isinstance(target, Mapping) and not is_references(target):
-        return open_store(target, path, options=options)
-    if isinstance(target, Store):
+    if isinstance(target, Store) or (isinstance(target, Mapping) and not is_references(target)):
+        from byteatlas.array import open_store
+
         return open_store(target, path, options=options)
     if isinstance(target, (VirtualArray, VirtualGroup)):
         how = access_for(target, access, storage_options, policy)
@@ -65,6 +66,8 @@ def open(
     if not isinstance(target, Mapping):
         url, how = place_of(target, how)
         if kind_of(url, how) == "zarr":
+            from byteatlas.array import open_store
+
             return open_store(_root_of(url), path, access=how, options=options)
         target = url
     node = load(target, access=how, absent_parts=absent_parts)
@@ -127,6 +130,7 @@ def copy(
     from byteatlas.array.writing.copy import copy as copy_node
     from byteatlas.store.write import writable
 
+    expect(options, CopyOptions, "options")
     how = how_for(source, access, storage_options, policy)
     node = opened(source, path, how)
     tell = None if progress is None else lambda name, n, of: progress(Progress("copy", name, n, of))

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from byteatlas.api.reading import chosen, reader
+from byteatlas.api.targets import expect_many
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.values import dataclass, replace
@@ -18,6 +19,7 @@ class VirtualTree(VirtualGroup):
 
     def concat(self, others: VirtualGroup | Sequence[VirtualGroup], dim: str, **options: Any) -> VirtualTree:
         """This group, and others behind it along a dimension: `byteatlas.concat`, with its options."""
+        expect_many(others, "others")
         behind = [others] if isinstance(others, VirtualGroup) else list(others)
         return concatenated([self, *behind], dim, options, None)
 

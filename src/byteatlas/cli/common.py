@@ -53,16 +53,20 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
 
     if value is None:
         return DEFAULT
-    from pathlib import Path
-
     try:
-        text = value if value.lstrip().startswith("{") else Path(value).read_text(encoding="utf-8")
+        text = value if value.lstrip().startswith("{") else _text_of(value)
         parsed = json.loads(text)
     except (OSError, ValueError) as error:
         raise click.BadParameter(str(error)) from error
     if not isinstance(parsed, dict):
         raise click.BadParameter("not a JSON object")
     return Access(parsed)
+
+
+def _text_of(path: str) -> str:
+    from pathlib import Path
+
+    return Path(path).read_text(encoding="utf-8")
 
 
 def print_json(document: JSON) -> None:

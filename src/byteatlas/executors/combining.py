@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
+from byteatlas.api.targets import expect_many
 from byteatlas.combining.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest
 from byteatlas.executors.results import Failure, TellFile, attempt
@@ -106,6 +107,7 @@ def prepare_many(
         progress: called after each file was read.
         width: files that one task reads.
     """
+    expect_many(names, "names")
     how = Access.of(access, storage_options, policy)
     if any(SEPARATOR in n for n in names) or not names:
         raise BadRequest("nothing to combine" if not names else "a file's name has a line break")

@@ -53,10 +53,6 @@ def no_workers() -> tuple[type[Exception], ...]:
     return tuple(getattr(scheduler, name) for name in names if hasattr(scheduler, name))
 
 
-def is_dask(pool: object) -> bool:
-    return type(pool).__module__.split(".")[0] == "distributed"
-
-
 @contextmanager
 def dask_client(address: str) -> Iterator[Submits]:
     try:

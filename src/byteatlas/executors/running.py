@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from byteatlas.errors import BadRequest
-from byteatlas.executors.dask import dask_client, is_dask, through_dask
 from byteatlas.executors.results import BROKEN, Failure, Results, Submits, T, attempt
 from byteatlas.progress import OnProgress, counting
 
@@ -52,7 +51,9 @@ def for_each(
             for name in names:
                 found[name] = attempt(function, name)
                 tell(name)
-        elif is_dask(pool):
+        elif type(pool).__module__.split(".")[0] == "distributed":
+            from byteatlas.executors.dask import through_dask
+
             found = through_dask(function, names, pool, tell)
         else:
             from byteatlas.executors.pools import through_futures
@@ -77,6 +78,8 @@ def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
         return
     kind, _, rest = (executor or "processes").partition(":")
     if kind == "dask":
+        from byteatlas.executors.dask import dask_client
+
         with dask_client(rest) as client:
             yield client
         return

@@ -5,8 +5,8 @@ The text is compact, ``version`` first and ``refs`` second: GDAL recognises a ma
 
 from __future__ import annotations
 
-import base64
 import json
+from binascii import b2a_base64
 from collections.abc import Mapping
 
 import numpy as np
@@ -42,7 +42,7 @@ def inline_text(data: bytes) -> str:
         else:
             if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
                 return text
-    return "base64:" + base64.b64encode(data).decode()
+    return "base64:" + b2a_base64(data, newline=False).decode()
 
 
 def write_json(
