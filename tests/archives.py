@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from byteatlas.demo.archive import Plan, make_archive
+from byteatlas.demo.archive import ArchivePlan, make_archive
 
 
 @cache
 def small_archive(months: int = 3) -> tuple[Path, ...]:
     """Files of 36 x 72 cells and six time steps each, made once per process."""
-    return tuple(make_archive(Path(mkdtemp(prefix="byteatlas-test-")), Plan(months=months, step=5.0)))
+    return tuple(make_archive(Path(mkdtemp(prefix="byteatlas-test-")), ArchivePlan(months=months, step=5.0)))

@@ -22,7 +22,7 @@ from byteatlas_scanners.tiff import page as pages
 from byteatlas_scanners.tiff import samples
 from byteatlas_scanners.tiff.crs import registry
 from byteatlas_scanners.tiff.crs.methods import METHODS
-from byteatlas_scanners.tiff.ifd import Field, Ifd
+from byteatlas_scanners.tiff.ifd import Ifd, TagEntry
 from byteatlas_scanners.tiff.libtiff import LEVELS, LOGLUV, SGILOG, SGILOG24
 from byteatlas_scanners.tiff.page import Page
 from byteatlas_scanners.tiff.tags import Tag
@@ -74,7 +74,7 @@ def page(
     compression: int = 1, sample_format: int = pages.UINT, bits: int = 8, predictor: int = 1, photometric: int = 1
 ) -> Page:
     """A tiled one-sample image with these properties."""
-    fields: dict[int, Field] = {Tag.LERC_PARAMETERS: Field(4, 2, 0, bytes(8))}
+    fields: dict[int, TagEntry] = {Tag.LERC_PARAMETERS: TagEntry(4, 2, 0, bytes(8))}
     one = np.ones(1, np.uint64)
     return Page(
         Ifd("page/0", 0, "<", fields), 16, 16, 1, bits, sample_format, compression, predictor, photometric, 1, False, True,

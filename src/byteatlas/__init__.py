@@ -10,29 +10,14 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
 if TYPE_CHECKING:
-    from byteatlas.api import (
-        RefusalWarning,
-        VirtualTree,
-        append,
-        combine,
-        concat,
-        copy,
-        create_array,
-        create_group,
-        from_model,
-        georeference,
-        load,
-        mask,
-        open,
-        open_writable,
-        plan_combine,
-        prepare_combine,
-        scan,
-        select,
-        to_model,
-        verify,
-        write,
-    )
+    from byteatlas.api.combination import append, combine, concat, plan_combine, prepare_combine
+    from byteatlas.api.indexing import RefusalWarning, load, scan, write
+    from byteatlas.api.models import from_model, to_model
+    from byteatlas.api.opening import copy, georeference, open
+    from byteatlas.api.selection import mask, select
+    from byteatlas.api.stores import create_array, create_group, open_writable
+    from byteatlas.api.tree import VirtualTree
+    from byteatlas.api.verification import verify
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.geo import levels_of
     from byteatlas.array.writing.copy import CopyOptions, CopyReport
@@ -155,9 +140,14 @@ __all__ = [
 
 
 _PLACES = {
-    "byteatlas.api": "RefusalWarning VirtualTree append combine concat copy create_array create_group from_model "
-    "georeference load mask open open_writable plan_combine prepare_combine scan select to_model "
-    "verify write",
+    "byteatlas.api.combination": "append combine concat plan_combine prepare_combine",
+    "byteatlas.api.indexing": "RefusalWarning load scan write",
+    "byteatlas.api.models": "from_model to_model",
+    "byteatlas.api.opening": "copy georeference open",
+    "byteatlas.api.selection": "mask select",
+    "byteatlas.api.stores": "create_array create_group open_writable",
+    "byteatlas.api.tree": "VirtualTree",
+    "byteatlas.api.verification": "verify",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
     "byteatlas.array.writing.copy": "CopyOptions CopyReport",

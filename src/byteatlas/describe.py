@@ -28,7 +28,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StorageFacts:
     """Where a virtual array's chunks are. ``present`` includes inline ones; ``bytes`` leaves out whole files."""
 
     present: int
@@ -51,7 +51,7 @@ class ArrayFacts:
     encodings: int
     nbytes: int
     attributes: JSONObject
-    stored: Stored | None
+    stored: StorageFacts | None
 
     @property
     def shape_text(self) -> str:
@@ -150,11 +150,11 @@ def array_facts(meta: ArrayMeta, manifest: Manifest | None) -> ArrayFacts:
     )
 
 
-def stored_facts(manifest: Manifest) -> Stored:
+def stored_facts(manifest: Manifest) -> StorageFacts:
     """Count chunks and bytes by file."""
     facts = chunk_facts(manifest)
     places = tuple(Place(s.info.url, s.chunks, s.bytes, s.begin, s.end) for s in facts.sources)
-    return Stored(facts.present, facts.missing, facts.inline, facts.stored, places)
+    return StorageFacts(facts.present, facts.missing, facts.inline, facts.stored, places)
 
 
 def codecs_text(codecs: tuple[CodecSpec, ...]) -> str:

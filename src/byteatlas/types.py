@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NewType, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NewType, TypeAlias
 
 from byteatlas.values import dataclass
 
@@ -20,7 +20,8 @@ It is ``Any`` for the type checker: metadata documents are untrusted and checked
 JSONObject: TypeAlias = Mapping[str, JSON]
 Shape: TypeAlias = tuple[int, ...]
 Buffer: TypeAlias = bytes | bytearray | memoryview
-Buffers: TypeAlias = Sequence[Buffer]
+ByteOrder: TypeAlias = Literal["<", ">"]
+"""NumPy's sign for little-endian and big-endian."""
 Ints: TypeAlias = "NDArray[np.int64]"
 """A column of whole numbers."""
 ChunkNumbers = NewType("ChunkNumbers", "NDArray[np.int64]")

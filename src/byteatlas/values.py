@@ -255,12 +255,17 @@ def _refuse_to_delete(self: Any, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _get_state(self: Any) -> list[Any]:
-    return [getattr(self, name) for name in self.__facts__.fields]
+def _get_state(self: Any) -> list[Any] | dict[str, Any]:
+    if "__facts__" in type(self).__dict__:
+        return [getattr(self, name) for name in self.__facts__.fields]
+    from dataclasses import fields  # a class derived elsewhere may have more of them, and attributes besides
+
+    return {**getattr(self, "__dict__", {}), **{f.name: getattr(self, f.name) for f in fields(self)}}
 
 
-def _set_state(self: Any, state: list[Any]) -> None:
-    for name, value in zip(self.__facts__.fields, state, strict=True):
+def _set_state(self: Any, state: list[Any] | dict[str, Any]) -> None:
+    named = state if isinstance(state, dict) else dict(zip(self.__facts__.fields, state, strict=True))
+    for name, value in named.items():
         object.__setattr__(self, name, value)
 
 
@@ -286,6 +291,11 @@ def _facts(value: Any) -> _Facts:
     return found
 
 
+def _made_here(cls: type) -> bool:
+    """Whether ``__init__`` is ours, not that of a class that was derived from one of ours."""
+    return next("__facts__" in base.__dict__ for base in cls.__mro__ if "__init__" in base.__dict__)
+
+
 class _OnDemand:
     """What the standard library's functions and `inspect` look for in a class; made at the first look."""
 
@@ -296,7 +306,7 @@ class _OnDemand:
         from byteatlas.introspection import signature, standard
 
         if self.name == "__signature__":
-            if instance is not None:
+            if instance is not None or not _made_here(owner):
                 raise AttributeError(self.name)
             return signature(_initializer(owner, _facts(owner).fields))
         cls = next(base for base in owner.__mro__ if "__facts__" in base.__dict__)

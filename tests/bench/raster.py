@@ -18,7 +18,7 @@ from fixtures.netcdf3.make_netcdf3 import Var, build
 from fixtures.tiff.raw_tiff import Raw, gray, write
 from tests.bench.report import Row, interleaved, show
 
-from byteatlas import api
+import byteatlas as ba
 
 TILE = 512
 
@@ -64,13 +64,13 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
     image.write_bytes(cog(tiles))
     netcdf3(table, records)
     timed: dict[str, Callable[[], Any]] = {
-        "byteatlas": lambda: api.write(api.scan(str(image)), str(refs)),
+        "byteatlas": lambda: ba.write(ba.scan(str(image)), str(refs)),
         "tifffile": lambda: tifffile_references(image),
     }
     rows = interleaved(f"references of a pyramid of {tiles} tiles", timed, rounds, per=tiles)
-    scans: dict[str, Callable[[], Any]] = {"byteatlas": lambda: api.scan(str(image))}
+    scans: dict[str, Callable[[], Any]] = {"byteatlas": lambda: ba.scan(str(image))}
     rows += interleaved(f"scan of a pyramid of {tiles} tiles", scans, rounds, per=tiles)
-    scans = {"byteatlas": lambda: api.scan(str(table))}
+    scans = {"byteatlas": lambda: ba.scan(str(table))}
     return rows + interleaved(f"scan of five netCDF-3 record variables, {records} records", scans, rounds)
 
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.places import ROOT
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.combining import ByOrder, CombineOptions
 from byteatlas.errors import Conflict
 

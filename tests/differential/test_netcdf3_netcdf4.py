@@ -11,7 +11,7 @@ import pytest
 from fixtures.netcdf3.make_netcdf3 import FILES
 from tests.scanning import read_plain, scan_bytes
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas_scanners.netcdf3 import SCANNER
 
@@ -25,8 +25,8 @@ def plain(value: Any) -> Any:
 
 def compare(file: Path) -> int:
     """Compare all variables and attributes; how many variables there are."""
-    virtual = api.scan(str(file), on_refusal="raise")
-    root: Any = api.open(virtual)
+    virtual = ba.scan(str(file), on_refusal="raise")
+    root: Any = ba.open(virtual)
     with netCDF4.Dataset(file) as data:
         data.set_auto_maskandscale(False)
         data.set_auto_chartostring(False)

@@ -11,7 +11,7 @@ import pytest
 from tests.archives import small_archive
 from tests.places import FIXTURES, ROOT
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.errors import FetchFailed
 from byteatlas.importing import object_named
 from byteatlas.io.local import LocalSource
@@ -45,8 +45,8 @@ def sst(group: VirtualGroup) -> tuple[VirtualArray, ChunkManifest]:
 def test_scans_and_maps(tmp_path: Path) -> None:
     file = small_archive()[0]
     for suffix in ("json", "parquet"):
-        api.write(api.scan(file), tmp_path / f"m.{suffix}")
-        report = api.verify(tmp_path / f"m.{suffix}")
+        ba.write(ba.scan(file), tmp_path / f"m.{suffix}")
+        report = ba.verify(tmp_path / f"m.{suffix}")
         assert report.ok
         assert report.counts == {"equal": 9}
         assert report.values == sum(np.size(h5py.File(file)[i.path]) for i in report.items)
@@ -54,11 +54,11 @@ def test_scans_and_maps(tmp_path: Path) -> None:
 
 def test_combined(tmp_path: Path) -> None:
     files = small_archive()
-    combined = api.combine(files, concat="time")
-    report = api.verify(combined)
+    combined = ba.combine(files, concat="time")
+    report = ba.verify(combined)
     assert report.counts == {"equal": 9}
     assert next(i for i in report.items if i.path == "sst").files == len(files)
-    assert api.verify(combined, options=VerifyOptions(sample=5)).ok
+    assert ba.verify(combined, options=VerifyOptions(sample=5)).ok
 
 
 def packed(path: Path, day: int, kind: str, scale: float, offset: float, fill: int) -> Path:
@@ -83,61 +83,61 @@ def test_packed_in_different_ways(tmp_path: Path) -> None:
         packed(tmp_path / "2.nc", 2, "i2", 0.25, 1.0, -9),
         packed(tmp_path / "3.nc", 4, "i4", 0.01, 5.0, 7),
     ]
-    combined = api.combine(files, concat="time")
-    report = api.verify(combined)
+    combined = ba.combine(files, concat="time")
+    report = ba.verify(combined)
     assert report.ok, report
     assert status(report, "a") == ("equal", "packed in several ways: unpacked values compared")
     array = combined.arrays["a"]
     manifest = array.manifest.load()
     assert manifest.encoding is not None
     wrong = replace(manifest, encoding=manifest.encoding[::-1].copy())
-    assert not api.verify(changed(combined, "a", replace(array, manifest=wrong))).ok
+    assert not ba.verify(changed(combined, "a", replace(array, manifest=wrong))).ok
 
 
 def test_shifted_references_are_different() -> None:
     """A wrong map: the chunks of two time steps are exchanged."""
-    group = api.scan(small_archive()[0])
+    group = ba.scan(small_archive()[0])
     array, manifest = sst(group)
     order = np.arange(manifest.nchunks)
     order[[0, 4]] = order[[4, 0]]
     wrong = replace(manifest, offset=manifest.offset[order], length=manifest.length[order])
-    report = api.verify(changed(group, "sst", replace(array, manifest=wrong)))
+    report = ba.verify(changed(group, "sst", replace(array, manifest=wrong)))
     assert not report.ok
     assert status(report, "sst")[0] == "different"
     assert "the library reads" in status(report, "sst")[1]
 
 
 def test_missing_chunks_are_different() -> None:
-    group = api.scan(small_archive()[0])
+    group = ba.scan(small_archive()[0])
     array, manifest = sst(group)
     source = manifest.source.copy()
     source[0] = -1
-    report = api.verify(changed(group, "sst", replace(array, manifest=replace(manifest, source=source))))
+    report = ba.verify(changed(group, "sst", replace(array, manifest=replace(manifest, source=source))))
     assert status(report, "sst")[0] == "different"
 
 
 def test_lost_and_changed_attributes() -> None:
-    group = api.scan(small_archive()[0])
-    assert status(api.verify(changed(group, "sst", None)), "sst")[0] == "lost"
+    group = ba.scan(small_archive()[0])
+    assert status(ba.verify(changed(group, "sst", None)), "sst")[0] == "lost"
     array, _ = sst(group)
     other = array.meta.with_attributes({**array.meta.attributes, "units": "kelvin"})
-    report = api.verify(changed(group, "sst", replace(array, meta=other)))
+    report = ba.verify(changed(group, "sst", replace(array, meta=other)))
     assert status(report, "sst") == ("different", "attribute 'units' is 'kelvin', the library reads 'degree_Celsius'")
-    assert api.verify(changed(group, "sst", replace(array, meta=other)), options=VerifyOptions(attributes=False)).ok
+    assert ba.verify(changed(group, "sst", replace(array, meta=other)), options=VerifyOptions(attributes=False)).ok
     dims = replace(array.meta, dimension_names=("time", "x", "lon"))
-    assert status(api.verify(changed(group, "sst", replace(array, meta=dims))), "sst")[0] == "different"
+    assert status(ba.verify(changed(group, "sst", replace(array, meta=dims))), "sst")[0] == "different"
 
 
 def test_unreadable_is_an_error(tmp_path: Path) -> None:
-    group = api.scan(small_archive()[0])
+    group = ba.scan(small_archive()[0])
     array, manifest = sst(group)
     half = replace(array, manifest=replace(manifest, length=manifest.length // 2))
-    assert status(api.verify(changed(group, "sst", half)), "sst")[0] == "error"
+    assert status(ba.verify(changed(group, "sst", half)), "sst")[0] == "error"
 
 
 @pytest.mark.parametrize("fixture", sorted(ROOT.glob("fixtures/netcdf3/*.nc")), ids=lambda p: p.name)
 def test_netcdf3(fixture: Path) -> None:
-    report = api.verify(fixture)
+    report = ba.verify(fixture)
     assert report.ok
     # The netCDF library itself cannot count the records of a file that was written as a stream.
     assert report.counts.get("unchecked" if fixture.stem == "streaming" else "equal")
@@ -149,7 +149,7 @@ def test_tiff(tmp_path: Path) -> None:
     with tifffile.TiffWriter(path) as file:
         for k in range(3):
             file.write(np.arange(35 * 47, dtype="u2").reshape(35, 47) + k, tile=(16, 16), compression="zlib")
-    report = api.verify(path)
+    report = ba.verify(path)
     assert report.ok
     assert report.values == 3 * 35 * 47
 
@@ -168,18 +168,18 @@ def test_hdf5_kinds(tmp_path: Path) -> None:
         file.create_dataset("vectors", (4,), np.dtype(("f4", (2, 3))))[:] = np.arange(24).reshape(4, 2, 3)
         file.attrs["list"] = [1, 2]
         file["big"].attrs.update({"one": [7], "nan": np.nan, "words": ["x", "y"], "float": np.float32(0.1)})
-    report = api.verify(path)
+    report = ba.verify(path)
     assert report.ok, [i for i in report.items if i.status != "equal"]
 
 
 def test_damage(tmp_path: Path) -> None:
     """A chunk that neither of both can decode."""
     data = bytearray(small_archive()[0].read_bytes())
-    at = int(sst(api.scan(small_archive()[0]))[1].offset[0])
+    at = int(sst(ba.scan(small_archive()[0]))[1].offset[0])
     data[at : at + 40] = bytes(40)
     path = tmp_path / "damaged.nc"
     path.write_bytes(data)
-    report = api.verify(path)
+    report = ba.verify(path)
     assert status(report, "sst")[0] == "damaged"
     assert not report.ok
     assert report.counts == {"equal": 8, "damaged": 1}
@@ -198,11 +198,11 @@ def test_data_elsewhere(tmp_path: Path) -> None:
         file.create_virtual_dataset("virtual", layout)
         file.create_dataset("outside", (4,), "i4", external=[(str(tmp_path / "raw.bin"), 0, 16)])[:] = [1, 2, 3, 4]
         file["refs"] = np.array([file["words"].ref, file["virtual"].ref], h5py.ref_dtype)
-    report = api.verify(path)
+    report = ba.verify(path)
     assert report.ok, report
     assert report.counts.get("unchecked") is None
-    api.write(api.scan(path), tmp_path / "m.json")
-    assert api.verify(tmp_path / "m.json").ok
+    ba.write(ba.scan(path), tmp_path / "m.json")
+    assert ba.verify(tmp_path / "m.json").ok
 
 
 @pytest.mark.parametrize(

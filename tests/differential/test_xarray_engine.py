@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.archives import small_archive
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.manifest.model import VirtualGroup
 
 xarray = pytest.importorskip("xarray")
@@ -85,7 +85,7 @@ def tricky(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tricky_map(tricky: Path) -> Path:
     target = tricky.with_suffix(".json")
-    api.write(api.scan(tricky), target)
+    ba.write(ba.scan(tricky), target)
     return target
 
 
@@ -116,7 +116,7 @@ def test_the_engine_is_found_by_name(tricky_map: Path, tmp_path: Path) -> None:
 def test_combined_archive(tmp_path: Path, suffix: str) -> None:
     files = small_archive()
     target = tmp_path / f"all.{suffix}"
-    api.write(api.combine(files, concat="time"), target)
+    ba.write(ba.combine(files, concat="time"), target)
     with (
         xarray.set_options(use_new_combine_kwarg_defaults=True),
         xarray.open_dataset(target, engine="byteatlas") as ours,
@@ -139,7 +139,7 @@ def test_open_mfdataset(tmp_path: Path) -> None:
     maps = []
     for file in small_archive():
         maps.append(tmp_path / f"{file.stem}.json")
-        api.write(api.scan(file), maps[-1])
+        ba.write(ba.scan(file), maps[-1])
     with (
         xarray.set_options(use_new_combine_kwarg_defaults=True),
         xarray.open_mfdataset(maps, engine="byteatlas", data_vars="minimal") as ours,
@@ -213,12 +213,12 @@ def test_pickle_opens_again(tricky_map: Path) -> None:
 
 
 def test_drop_variables_and_objects(tricky: Path) -> None:
-    group = api.scan(tricky)
+    group = ba.scan(tricky)
     assert isinstance(group, VirtualGroup)
     with xarray.open_dataset(group, engine="byteatlas", drop_variables=["packed", "text"]) as ours:
         assert "packed" not in ours
         assert "zeros" in ours
-    with xarray.open_dataset(api.open(group), engine="byteatlas") as opened:
+    with xarray.open_dataset(ba.open(group), engine="byteatlas") as opened:
         assert opened.packed.shape == (5, 7)
 
 

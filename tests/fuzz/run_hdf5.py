@@ -29,7 +29,7 @@ import hdf5plugin  # noqa: F401  (registers the filters with h5py)
 import numpy as np
 from tests.fuzz.crash import crash_place
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group
 from byteatlas.errors import ByteatlasError
@@ -94,8 +94,8 @@ def examine(path: str) -> dict[str, Any]:
     """Read a file with both; what happened, as counts and examples."""
     found: dict[str, Any] = {"outcome": "read", "same": 0, "refused": 0, "wrong": [], "lenient": []}
     try:
-        virtual = api.scan(path, on_refusal="ignore")
-        root = api.open(virtual)
+        virtual = ba.scan(path, on_refusal="ignore")
+        root = ba.open(virtual)
     except ByteatlasError as error:
         return found | {"outcome": "refused", "why": str(error)[:200]}
     values: dict[str, np.ndarray] = {}

@@ -28,7 +28,7 @@ from fixtures.tiff.make_tiff import ramp, tifffile_bytes
 from fixtures.tiff.raw_tiff import LONG, SHORT, Raw, gray, write
 from tests.fuzz.crash import crash_place
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.errors import ByteatlasError
 
@@ -106,8 +106,8 @@ def read_all(file: Path) -> tuple[dict[str, np.ndarray], str]:
     found: dict[str, np.ndarray] = {}
     said = "read"
     try:
-        virtual = api.scan(str(file), on_refusal="ignore")
-        root = api.open(virtual)
+        virtual = ba.scan(str(file), on_refusal="ignore")
+        root = ba.open(virtual)
     except ByteatlasError as error:
         return found, type(error).__name__
     for item in virtual.report:

@@ -161,8 +161,11 @@ def test_frozen() -> None:
 def test_replace(replace: Callable[..., Any]) -> None:
     assert replace(Point(1, note="n"), y=3) == Point(1, 3, note="n")
     assert replace(Point3(1), z=1) == Point3(1, z=1)
-    for changes, error in (({"total": 1}, ValueError), ({"nothing": 1}, TypeError)):
-        with pytest.raises(error, match="total" if error is ValueError else "nothing"):
+    for changes, error in (
+        ({"total": 1}, (ValueError, TypeError)),
+        ({"nothing": 1}, TypeError),
+    ):  # Python 3.13: always TypeError
+        with pytest.raises(error, match=next(iter(changes))):
             replace(Point(1), **changes)
 
 
@@ -266,3 +269,30 @@ def test_what_is_not_offered_is_an_error() -> None:
 
     with pytest.raises(TypeError, match="b has no default"):
         values.dataclass(slots=True)(type("Order", (), {"a": 1, "__annotations__": {"a": int, "b": int}}))
+
+
+@dataclasses.dataclass(frozen=True)
+class Derived(Point):
+    """By the standard library, from one of ours; without slots."""
+
+    mine: int = 3
+
+
+class WithInit(Point):
+    """By hand, with an attribute of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(len(name))
+        object.__setattr__(self, "name", name)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_copies_of_derived_classes_lose_nothing(copied: Callable[[Any], Any]) -> None:
+    assert copied(Derived(1, mine=4)) == Derived(1, mine=4)
+    assert copied(WithInit("abc")).name == "abc"
+    assert copied(WithInit("abc")).x == 3
+
+
+def test_signature_of_a_derived_class_is_its_own() -> None:
+    assert list(inspect.signature(WithInit).parameters) == ["name"]
+    assert list(inspect.signature(Derived).parameters)[-1] == "mine"

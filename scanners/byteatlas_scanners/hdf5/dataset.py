@@ -21,14 +21,14 @@ from byteatlas_scanners.hdf5.format.header import (
     LAYOUT,
     PIPELINE,
     SHARED,
-    Header,
+    ObjectHeader,
 )
-from byteatlas_scanners.hdf5.format.layout import Chunked, Layout
+from byteatlas_scanners.hdf5.format.layout import Chunked, DataLayout
 from byteatlas_scanners.hdf5.format.shared import Shared
 from byteatlas_scanners.hdf5.format.types import Datatype
 from byteatlas_scanners.hdf5.format.wire import Form
 from byteatlas_scanners.hdf5.values import fillvalue
-from byteatlas_scanners.hdf5.values.zarr_type import Stored
+from byteatlas_scanners.hdf5.values.zarr_type import StoredType
 
 
 class Description(NamedTuple):
@@ -40,8 +40,8 @@ class Description(NamedTuple):
 
     space: dataspace.Dataspace
     type: Datatype
-    layout: Layout
-    pipeline: filters.Pipeline
+    layout: DataLayout
+    pipeline: filters.FilterPipeline
     fill: fillvalue.Fill
     external: tuple[Slot, ...]
 
@@ -52,7 +52,7 @@ class Description(NamedTuple):
         return self.space.shape
 
 
-def describe(shared: Shared, types: datatype.Cache, header: Header) -> Parse[Description]:
+def describe(shared: Shared, types: datatype.Cache, header: ObjectHeader) -> Parse[Description]:
     """Decode a dataset's messages. Raises `CorruptFile` or `Unsupported`."""
     form = shared.form
     bodies: dict[int, bytes] = {}
@@ -66,7 +66,7 @@ def describe(shared: Shared, types: datatype.Cache, header: Header) -> Parse[Des
     slots: tuple[Slot, ...] = ()
     if EXTERNAL in bodies:
         slots = yield from read_slots(form, bodies[EXTERNAL])
-    pipeline = shared.once(_pipeline, bodies[PIPELINE]) if PIPELINE in bodies else filters.Pipeline()
+    pipeline = shared.once(_pipeline, bodies[PIPELINE]) if PIPELINE in bodies else filters.FilterPipeline()
     return Description(
         space,
         datatype.parse(bodies[DATATYPE], 0, types),
@@ -77,7 +77,7 @@ def describe(shared: Shared, types: datatype.Cache, header: Header) -> Parse[Des
     )
 
 
-def _pipeline(form: Form, body: bytes) -> filters.Pipeline:
+def _pipeline(form: Form, body: bytes) -> filters.FilterPipeline:
     return filters.parse(body)
 
 
@@ -95,7 +95,7 @@ def _fill(shared: Shared, bodies: dict[int, bytes]) -> fillvalue.Fill:
 _WANTED = frozenset((DATASPACE, DATATYPE, LAYOUT, PIPELINE, FILL, FILL_OLD, EXTERNAL))
 
 
-def encodings(what: Description, stored: Stored, masks: tuple[int, ...]) -> tuple[Encoding, ...]:
+def encodings(what: Description, stored: StoredType, masks: tuple[int, ...]) -> tuple[Encoding, ...]:
     """One encoding per filter mask. Raises `Unsupported` for a filter that cannot be undone."""
     chunk = what.layout.chunk if isinstance(what.layout, Chunked) else ()
     return tuple([Encoding(stored.codecs + codecs(what.pipeline, m, what.type, chunk)) for m in masks])

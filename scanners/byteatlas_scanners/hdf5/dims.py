@@ -15,8 +15,8 @@ from byteatlas.scanning.report import detail_of
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.attributes import Attribute
 from byteatlas_scanners.hdf5.format.links import Hard
-from byteatlas_scanners.hdf5.format.types import Kind
-from byteatlas_scanners.hdf5.walk import Dataset, File, Group
+from byteatlas_scanners.hdf5.format.types import DatatypeClass
+from byteatlas_scanners.hdf5.walk import Dataset, File, H5Group
 
 HIDDEN = frozenset(
     ("DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties")
@@ -70,7 +70,7 @@ def examine(file: File, attributes: Iterable[Attribute]) -> Scale:
 
 def _integers(attribute: Attribute) -> list[int]:
     bits, size = attribute.type.bits, attribute.type.size
-    if attribute.type.kind is not Kind.INTEGER or bits is None:
+    if attribute.type.kind is not DatatypeClass.INTEGER or bits is None:
         return []
     order: Literal["little", "big"] = "little" if bits.order == "<" else "big"
     data = attribute.data
@@ -80,7 +80,7 @@ def _integers(attribute: Attribute) -> list[int]:
 def _lists(file: File, attribute: Attribute) -> list[tuple[int, int, int]]:
     width, data = file.form.offsets, attribute.data
     step = 8 + width
-    if attribute.type.kind is not Kind.VLEN or attribute.type.size != step:
+    if attribute.type.kind is not DatatypeClass.VLEN or attribute.type.size != step:
         return []
     return [
         (
@@ -180,7 +180,7 @@ def name_dimensions(file: File) -> Names:
     parents: dict[int, int] = {}
     scales: dict[int, Scale] = {}
     for address, node in file.objects.items():
-        if isinstance(node, Group):
+        if isinstance(node, H5Group):
             for link in node.links:
                 if isinstance(link.target, Hard) and link.target.address not in links:
                     links[link.target.address] = link.name

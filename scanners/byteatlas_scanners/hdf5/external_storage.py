@@ -33,29 +33,29 @@ def locate_external(files: LinkedFiles) -> Parse[None]:
     ]
     if not found:
         return
-    urls = list(dict.fromkeys(url for file, node in found for s in node.what.external for url in _places(file, s.name)))
-    infos = yield from settle([Stat(url) for url in urls])
-    known = dict(zip(urls, infos, strict=True))
+    places = list(dict.fromkeys(_place_of(file, slot.name) for file, node in found for slot in node.what.external))
+    infos = yield from settle(places)
+    known = dict(zip(places, infos, strict=True))
     results = yield from gather([_place(file, node, known) for file, node in found])
     for (_, node), result in zip(found, results, strict=True):
         node.placement = result
 
 
-def _places(file: File, name: str) -> list[str]:
-    return candidates(file, name)[:1]
+def _place_of(file: File, name: str) -> Stat:
+    return candidates(file, name)[0]
 
 
 def _segments(
-    file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | None], need: int
-) -> list[tuple[str, SourceInfo, int, int]]:
-    """(URL as asked, file, offset, length) of each part that is needed, in order."""
-    out: list[tuple[str, SourceInfo, int, int]] = []
+    file: File, node: Dataset, known: dict[Stat, SourceInfo | FileFault | None], need: int
+) -> list[tuple[Stat, SourceInfo, int, int]]:
+    """(name as asked, file, offset, length) of each part that is needed, in order."""
+    out: list[tuple[Stat, SourceInfo, int, int]] = []
     left = need
     for slot in node.what.external:
         if not left:
             break
-        url = _places(file, slot.name)[0]
-        info = known[url]
+        place = _place_of(file, slot.name)
+        info = known[place]
         if isinstance(info, FileFault):
             raise info
         if info is None:
@@ -64,14 +64,14 @@ def _segments(
         if slot.offset + length > (info.size or 0):
             raise Unsupported(Reason.EXTERNAL_STORAGE, f"{slot.name!r} is too short: {length} bytes at {slot.offset}")
         if length:
-            out.append((url, info, slot.offset, length))
+            out.append((place, info, slot.offset, length))
         left -= length
     if left or len(out) > MOST_SEGMENTS:
         raise CorruptFile(file.form.base, f"external files hold {need - left} of {need} bytes")
     return out
 
 
-def _place(file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | None]) -> Parse[Placement]:
+def _place(file: File, node: Dataset, known: dict[Stat, SourceInfo | FileFault | None]) -> Parse[Placement]:
     what = node.what
     shape, size = what.shape, what.type.size
     need = math.prod(shape) * size
@@ -87,7 +87,7 @@ def _place(file: File, node: Dataset, known: dict[str, SourceInfo | FileFault | 
         return _rows(shape, row, parts)
     if need > file.options.max_inline:
         raise Unsupported(Reason.EXTERNAL_STORAGE, "external files that end in the middle of a row")
-    blocks = buffers((yield [Elsewhere(url, ByteRange(offset, length)) for url, _, offset, length in parts]))
+    blocks = buffers((yield [Elsewhere(p.url, ByteRange(offset, length), p.by) for p, _, offset, length in parts]))
     data = b"".join(bytes(block) for block in blocks)
     return Placement(whole, (0,), inline_manifest((1,) * len(shape), {0: data}), inlined=True)
 
@@ -100,7 +100,7 @@ def _regular(shape: tuple[int, ...], chunk: tuple[int, ...], size: int, info: So
     return Placement(chunk, (0,), manifest)
 
 
-def _rows(shape: tuple[int, ...], row: int, parts: list[tuple[str, SourceInfo, int, int]]) -> Placement:
+def _rows(shape: tuple[int, ...], row: int, parts: list[tuple[Stat, SourceInfo, int, int]]) -> Placement:
     """One chunk per file, each of whole rows."""
     sources = tuple(dict.fromkeys(info for _, info, _, _ in parts))
     edges = tuple([length // row for _, _, _, length in parts])

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from byteatlas.errors import CorruptFile, FileFault, Unsupported
+from byteatlas.io.policy import join
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, ScanOptions, Stat
 from byteatlas.scanning.parsers import elsewhere, gather, settle
@@ -20,7 +21,7 @@ from byteatlas_scanners.hdf5.format.layout import Virtual
 from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping, numbered, parse_mappings
-from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group, open_file, walk
+from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, H5Group, open_file, walk
 
 MOST_FILES = 10_000
 MOST_GENERATIONS = 16
@@ -36,14 +37,15 @@ class LinkedFiles:
     Attributes:
         main: the file that is being scanned.
         by_url: every file read, by its full URL.
-        named: what a URL as written in some file stands for: a file, or why there is none.
+        infos: what is known of a file that some file names.
+        named: what stands behind such a name: a file, or why there is none.
     """
 
     main: File
     options: ScanOptions
     by_url: dict[str, File] = field(default_factory=dict)
-    named: dict[str, File | FileFault] = field(default_factory=dict)
-    infos: dict[str, Any] = field(default_factory=dict)
+    named: dict[Stat, File | FileFault] = field(default_factory=dict)
+    infos: dict[Stat, Any] = field(default_factory=dict)
     indexes: dict[tuple[int, int], dict[str, Link]] = field(default_factory=dict)
 
     @staticmethod
@@ -53,19 +55,19 @@ class LinkedFiles:
 
     def external(self, parent: File, name: str) -> File:
         """The file that an external link or virtual dataset names. Raises `Unsupported` and what opening it raised."""
-        for url in candidates(parent, name):
-            found = self.named.get(url)
+        for place in candidates(parent, name):
+            found = self.named.get(place)
             if isinstance(found, File):
                 return found
             if isinstance(found, FileFault):
                 raise found
-            if url not in self.infos:
+            if place not in self.infos:
                 raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_FILES} files, {name!r} is one too many")
         raise Unsupported(Reason.LINK, f"there is no file {name!r}")
 
     def find(self, parent: File, name: str, path: str) -> tuple[File, Dataset] | None:
         """A source of a virtual dataset; None when the file or the dataset does not exist."""
-        if name != "." and not any(self.infos.get(url, True) for url in candidates(parent, name)):
+        if name != "." and not any(self.infos.get(place, True) for place in candidates(parent, name)):
             return None
         other = parent if name == "." else self.external(parent, name)
         try:
@@ -116,43 +118,45 @@ class LinkedFiles:
         found = self.indexes.get(key)
         if found is None:
             node = file.objects.get(group)
-            if not isinstance(node, Group):
+            if not isinstance(node, H5Group):
                 raise Unsupported(Reason.LINK, "a path leads through something that is not a group")
             found = self.indexes[key] = {link.name: link for link in node.links}
         return found
 
     def load(self, wanted: Iterable[tuple[File, str]]) -> Parse[list[File]]:
         """Read the files of these (parent, name) pairs that are not at hand yet; returns the new ones."""
-        spots: dict[str, None] = {}
+        spots: dict[Stat, None] = {}
         for parent, name in wanted:
-            if not any(url in self.named for url in candidates(parent, name)):
-                spots.update(dict.fromkeys(u for u in candidates(parent, name) if u not in self.infos))
-        urls = list(spots)[: max(0, MOST_FILES - len(self.by_url))]
-        if not urls:
+            if not any(place in self.named for place in candidates(parent, name)):
+                spots.update(dict.fromkeys(p for p in candidates(parent, name) if p not in self.infos))
+        places = list(spots)[: max(0, MOST_FILES - len(self.by_url))]
+        if not places:
             return []
-        found = yield from settle([Stat(url) for url in urls])
-        self.infos.update(zip(urls, found, strict=True))
-        fresh = [url for url, info in zip(urls, found, strict=True) if isinstance(info, SourceInfo)]
-        self.named.update({u: i for u, i in zip(urls, found, strict=True) if isinstance(i, FileFault)})
+        found = yield from settle(places)
+        self.infos.update(zip(places, found, strict=True))
+        fresh = [place for place, info in zip(places, found, strict=True) if isinstance(info, SourceInfo)]
+        self.named.update({p: i for p, i in zip(places, found, strict=True) if isinstance(i, FileFault)})
         return (yield from self._read(fresh))
 
-    def _read(self, urls: Sequence[str]) -> Parse[list[File]]:
-        begun: dict[str, str] = {}
-        for url in urls:
-            full = self.infos[url].url
+    def _read(self, places: Sequence[Stat]) -> Parse[list[File]]:
+        begun: dict[str, Stat] = {}
+        for place in places:
+            full = self.infos[place].url
             if full in self.by_url:
-                self.named[url] = self.by_url[full]
+                self.named[place] = self.by_url[full]
             else:
-                begun.setdefault(full, url)
-        results = yield from gather([self._one(url, self.infos[url]) for url in begun.values()])
+                begun.setdefault(full, place)
+        results = yield from gather([self._one(place.url, self.infos[place]) for place in begun.values()])
         new: list[File] = []
-        for (full, url), result in zip(begun.items(), results, strict=True):
-            self.named[url] = result
+        for (full, place), result in zip(begun.items(), results, strict=True):
+            self.named[place] = result
             if isinstance(result, File):
                 self.by_url[full] = result
                 new.append(result)
-        for url in urls:
-            self.named.setdefault(url, self.named.get(begun.get(self.infos[url].url, ""), _nothing()))
+        for place in places:
+            if place not in self.named:
+                first = begun.get(self.infos[place].url)
+                self.named[place] = _nothing() if first is None else self.named[first]
         return new
 
     def _one(self, url: str, info: SourceInfo) -> Parse[File]:
@@ -193,7 +197,7 @@ class LinkedFiles:
         return new
 
     def exists(self, parent: File, name: str) -> bool:
-        return any(isinstance(self.infos.get(url), SourceInfo) for url in candidates(parent, name))
+        return any(isinstance(self.infos.get(place), SourceInfo) for place in candidates(parent, name))
 
 
 def _read_mappings(file: File) -> Parse[list[Mapping]]:
@@ -228,18 +232,23 @@ def _nothing() -> FileFault:
 def _external_names(file: File) -> list[str]:
     names: dict[str, None] = {}
     for node in file.objects.values():
-        if isinstance(node, Group):
+        if isinstance(node, H5Group):
             for link in node.links:
                 if isinstance(link.target, External):
                     names[link.target.file] = None
     return list(names)
 
 
-def candidates(parent: File, name: str) -> list[str]:
+def candidates(parent: File, name: str) -> list[Stat]:
     """Where a file named in another one may be: an absolute path first as it is, then beside the other file.
 
-    libhdf5's order without its environment variables (H5F_prefix_open_file).
+    libhdf5's order without its environment variables (H5F_prefix_open_file). An absolute path in a file from a server
+    is one of that server. The ask says who names it: a linked file from the network has no right to local files, even
+    where the scanned one has.
     """
+    by = parent.url if parent.url and "://" in parent.url else None
     folder = posixpath.dirname(parent.url) if parent.url else ""
     beside = posixpath.join(folder, posixpath.basename(name) if name.startswith("/") else name)
-    return [name, beside] if name.startswith("/") or "://" in name else [beside]
+    if not name.startswith("/") and "://" not in name:
+        return [Stat(beside, by)]
+    return [Stat(name if by is None else join(by, name), by), Stat(beside, by)]

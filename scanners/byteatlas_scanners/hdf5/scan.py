@@ -21,7 +21,7 @@ from byteatlas_scanners.hdf5.tree import MOST_DEPTH, Builder, Facts
 from byteatlas_scanners.hdf5.values.as_json import Context, Value, attributes_json
 from byteatlas_scanners.hdf5.values.records import Records
 from byteatlas_scanners.hdf5.values.vlen import Inlined, needs_inlining, read_inlined
-from byteatlas_scanners.hdf5.walk import Dataset, File, Group, open_file, walk
+from byteatlas_scanners.hdf5.walk import Dataset, File, H5Group, open_file, walk
 
 
 class Hdf5Scanner(Scanner):
@@ -105,7 +105,7 @@ def _attributes(
     values: list[Value] = []
     lost: dict[int, list[str]] = {}
     for address, node in file.objects.items():
-        if not isinstance(node, (Group, Dataset)):
+        if not isinstance(node, (H5Group, Dataset)):
             continue
         if node.lost:
             lost[address] = list(node.lost)

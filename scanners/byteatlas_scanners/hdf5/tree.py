@@ -19,10 +19,10 @@ from byteatlas_scanners.hdf5.format.links import Hard, Link
 from byteatlas_scanners.hdf5.linked_files import LinkedFiles
 from byteatlas_scanners.hdf5.values import fillvalue
 from byteatlas_scanners.hdf5.values.vlen import Inlined
-from byteatlas_scanners.hdf5.values.zarr_type import Stored
+from byteatlas_scanners.hdf5.values.zarr_type import StoredType
 from byteatlas_scanners.hdf5.virtual.cells import assemble
 from byteatlas_scanners.hdf5.virtual.mappings import boxes, extent
-from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, Group
+from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, H5Group
 
 MOST_DEPTH = 128
 MOST_REPEATED = 100_000
@@ -50,7 +50,7 @@ class Builder:
     expanded: set[tuple[int, int]] = field(default_factory=set)
     begun: set[tuple[int, int]] = field(default_factory=set)
     repeated: int = 0
-    stored: dict[int, Stored] = field(default_factory=dict)
+    stored: dict[int, StoredType] = field(default_factory=dict)
     fills: dict[tuple[int, int], object] = field(default_factory=dict)
     chains: dict[tuple[object, ...], tuple[Description, tuple[Encoding, ...]]] = field(default_factory=dict)
 
@@ -61,7 +61,7 @@ class Builder:
 
     def group(self, file: File, address: int, path: str, above: tuple[tuple[int, int], ...]) -> VirtualGroup:
         node = file.objects[address]
-        assert isinstance(node, Group)
+        assert isinstance(node, H5Group)
         key = (id(file), address)
         again = key in self.expanded
         self.expanded.add(key)
@@ -103,7 +103,7 @@ class Builder:
                     return
                 arrays[link.name] = array = self.array(file, node)
                 self._note(path, file, address, array)
-            case Group():
+            case H5Group():
                 if (id(file), address) in above:
                     return  # the members of a group above it are there under that path
                 if len(above) > MOST_DEPTH or self.repeated > MOST_REPEATED:
@@ -171,7 +171,7 @@ class Builder:
             manifest = replace(manifest, grid_shape=manifest.grid_shape + tuple([1 for _ in inner]))
         return VirtualArray(meta, manifest)
 
-    def _encodings(self, what: Description, stored: Stored, masks: tuple[int, ...]) -> tuple[Encoding, ...]:
+    def _encodings(self, what: Description, stored: StoredType, masks: tuple[int, ...]) -> tuple[Encoding, ...]:
         """How chunks are stored; a file's variables mostly have that in common, and share one object then."""
         chunk = what.layout.chunk if isinstance(what.layout, Chunked) else ()
         key = (id(what.type), id(what.pipeline), chunk, masks)
@@ -186,7 +186,7 @@ class Builder:
             self.fills[key] = fillvalue.resolve(what.fill, what.type)
         return self.fills[key]
 
-    def _virtual(self, file: File, node: Dataset, stored: Stored) -> VirtualArray:
+    def _virtual(self, file: File, node: Dataset, stored: StoredType) -> VirtualArray:
         """A virtual dataset, from the arrays that it is made of."""
         mappings = file.mappings.get(node.address, [])
         key = (id(file), node.address)

@@ -17,7 +17,14 @@ from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.dataset import Description, describe
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.attributes import Attribute, dense, read_attributes
-from byteatlas_scanners.hdf5.format.header import ATTRIBUTE_INFO, DATASPACE, LAYOUT, Header, check_dates, read_header
+from byteatlas_scanners.hdf5.format.header import (
+    ATTRIBUTE_INFO,
+    DATASPACE,
+    LAYOUT,
+    ObjectHeader,
+    check_dates,
+    read_header,
+)
 from byteatlas_scanners.hdf5.format.links import Hard, Link, is_group, read_links
 from byteatlas_scanners.hdf5.format.shared import Shared
 from byteatlas_scanners.hdf5.format.superblock import read_start
@@ -32,7 +39,7 @@ MOST_ROWS = 1 << 25
 
 
 @dataclass(slots=True)
-class Group:
+class H5Group:
     """A group's members and attributes; ``lost`` says which attributes are damaged, and why."""
 
     address: int
@@ -67,7 +74,7 @@ class Broken:
     error: FileFault
 
 
-Node: TypeAlias = Group | Dataset | Other | Broken
+H5Object: TypeAlias = H5Group | Dataset | Other | Broken
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +96,7 @@ class File:
     heaps: GlobalHeaps
     sources: tuple[SourceInfo, ...]
     types: datatype.Cache = field(default_factory=dict)
-    objects: dict[int, Node | None] = field(default_factory=dict)
+    objects: dict[int, H5Object | None] = field(default_factory=dict)
     mappings: dict[int, list[Mapping] | FileFault] = field(default_factory=dict)
     pool: Pool = field(default_factory=Pool)
     rows: int = 0
@@ -112,7 +119,7 @@ class File:
                 address, CorruptFile(self.form.base + address, f"a damaged object ({error})")
             )
 
-    def _read(self, address: int) -> Parse[Node]:
+    def _read(self, address: int) -> Parse[H5Object]:
         header = yield from read_header(self.form, address)
         check_dates(self.form, header)
         kinds = {m.type for m in header.messages}
@@ -124,20 +131,20 @@ class File:
             else:
                 attributes, lost = yield from self._attributes(header)
                 links = yield from self._members(header)
-            return Group(address, links, attributes, lost)
+            return H5Group(address, links, attributes, lost)
         return Other(address)
 
-    def _attributes(self, header: Header) -> Parse[tuple[list[Attribute], list[str]]]:
+    def _attributes(self, header: ObjectHeader) -> Parse[tuple[list[Attribute], list[str]]]:
         return read_attributes(self.shared, self.types, header)
 
-    def _members(self, header: Header) -> Parse[list[Link]]:
+    def _members(self, header: ObjectHeader) -> Parse[list[Link]]:
         links = yield from read_links(self.form, header)
         for link in links:
             if type(link.target) is Hard:
                 self.visit(link.target.address)
         return links
 
-    def _dataset(self, header: Header) -> Parse[Dataset]:
+    def _dataset(self, header: ObjectHeader) -> Parse[Dataset]:
         what = yield from describe(self.shared, self.types, header)
         if dense(header):
             placement, (attributes, lost) = yield from both(self._locate(what), self._attributes(header))
@@ -178,5 +185,5 @@ def walk(file: File, extra: Sequence[int] = ()) -> Parse[None]:
     root = file.objects[file.root]
     if isinstance(root, Broken):
         raise root.error
-    if not isinstance(root, Group):
+    if not isinstance(root, H5Group):
         raise CorruptFile(file.form.base + file.root, "the root is not a group")

@@ -74,7 +74,7 @@ def lost_tags(*pages: Page) -> list[str]:
                 why = f"{where.length} bytes at {where.offset}: not in the file, or too many"
                 found[f"{Tag(tag).name} of {page.ifd.name} ({why})"] = None
         text = page.ifd.text(Tag.GDAL_METADATA)
-        if text and not gdal_metadata(page) and "<Item" in text:
+        if text and not gdal_metadata(page) and "<GdalItem" in text:
             found[f"{Tag.GDAL_METADATA.name} of {page.ifd.name} (not XML that is accepted)"] = None
     return list(found)
 
@@ -140,7 +140,7 @@ def _palette(page: Page) -> list[list[int]] | None:
     return rows
 
 
-class Item:
+class GdalItem:
     """One ``<Item>`` of GDAL_METADATA: a name, a value, perhaps a band (``sample``) and a ``role``."""
 
     __slots__ = ("name", "role", "sample", "value")
@@ -149,7 +149,7 @@ class Item:
         self.name, self.value, self.sample, self.role = name, value, sample, role
 
 
-def gdal_metadata(page: Page) -> list[Item]:
+def gdal_metadata(page: Page) -> list[GdalItem]:
     """The items of tag 42112; none when it is absent or not XML."""
     text = page.ifd.text(Tag.GDAL_METADATA)
     if not text or len(text) > LONGEST_TEXT:
@@ -162,7 +162,7 @@ def gdal_metadata(page: Page) -> list[Item]:
     for element in root.findall("Item")[:MAX_GDAL_ITEMS]:
         sample = element.get("sample")
         band = int(sample) if sample is not None and sample.isdigit() and len(sample) < 9 else None
-        items.append(Item(element.get("name", ""), element.text or "", band, element.get("role", "")))
+        items.append(GdalItem(element.get("name", ""), element.text or "", band, element.get("role", "")))
     return items
 
 

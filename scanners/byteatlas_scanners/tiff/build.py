@@ -13,7 +13,7 @@ from byteatlas.scanning.report import left_out, refusal
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.tiff.attributes import array_attributes, fill_value, group_attributes, lost_tags
-from byteatlas_scanners.tiff.crs.geo import Georeference, band_labels, coordinates, georeference
+from byteatlas_scanners.tiff.crs.geo import GeoTags, band_labels, coordinates, georeference
 from byteatlas_scanners.tiff.layout import lay_out
 from byteatlas_scanners.tiff.page import Page
 from byteatlas_scanners.tiff.samples import sample_type
@@ -83,7 +83,7 @@ def _locators(stack: Stack, number: int, level: int) -> tuple[str, ...]:
 def _level(
     stack: Stack,
     full: Page,
-    geo: Georeference | None,
+    geo: GeoTags | None,
     into: _Draft,
     inside: str,
     locators: tuple[str, ...],
@@ -113,7 +113,7 @@ def _mask(
     page: Page,
     into: _Draft,
     inside: str,
-    geo: Georeference | None,
+    geo: GeoTags | None,
     source: SourceInfo,
     options: ScanOptions,
     report: list[ReportItem],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import gather, read
 from byteatlas.scanning.reasons import Reason
-from byteatlas.types import ByteRange
+from byteatlas.types import ByteOrder, ByteRange
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.tiff.tags import (
     ANY_SIZE,
@@ -32,8 +32,7 @@ from byteatlas_scanners.tiff.tags import (
     Tag,
 )
 
-Order: TypeAlias = Literal["<", ">"]
-ORDERS: Mapping[bytes, Order] = {b"II": "<", b"MM": ">"}
+ORDERS: Mapping[bytes, ByteOrder] = {b"II": "<", b"MM": ">"}
 
 HEAD = 32 << 10
 IFD_HEAD = 1 << 10
@@ -55,14 +54,14 @@ class Flavour:
         inline: values of at most this many bytes stand in the entry itself.
     """
 
-    order: Order
+    order: ByteOrder
     count: struct.Struct
     entry: struct.Struct
     offset: struct.Struct
     inline: int
 
 
-def _flavour(order: Order, big: bool) -> Flavour:
+def _flavour(order: ByteOrder, big: bool) -> Flavour:
     # TIFF 6.0 section 2 "IFD entry"; BigTIFF design, same heading.
     codes = ("Q", "HHQ8s", "Q") if big else ("H", "HHI4s", "I")
     count, entry, offset = (struct.Struct(order + code) for code in codes)
@@ -89,7 +88,7 @@ NUMBERS: Mapping[tuple[str, int], struct.Struct] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class TagEntry:
     """One entry: its type, number of values, where they lie, their raw bytes (None: not read, or not readable)."""
 
     type: int
@@ -101,7 +100,7 @@ class Field:
     def where(self) -> ByteRange:
         return ByteRange(self.offset, self.count * FIELD_SIZES[self.type])
 
-    def values(self, order: Order) -> NDArray[Any]:
+    def values(self, order: ByteOrder) -> NDArray[Any]:
         """The values as a native array; shape (n,), or (n, 2) for rationals. Raises `CorruptFile` when absent."""
         if self.raw is None:
             raise CorruptFile(self.offset, f"{self.where.length} bytes of a tag lie outside of the file")
@@ -124,8 +123,8 @@ class Ifd:
 
     name: str
     offset: int
-    order: Order
-    fields: Mapping[int, Field]
+    order: ByteOrder
+    fields: Mapping[int, TagEntry]
     subs: tuple[Ifd | FileFault, ...] = ()
 
     def __contains__(self, tag: int) -> bool:
@@ -293,7 +292,7 @@ def _read_ifd(
             if raw is None:
                 missing.append(tag)
             else:
-                fields[tag] = Field(entry.type, entry.count, entry.offset, raw)
+                fields[tag] = TagEntry(entry.type, entry.count, entry.offset, raw)
     wanted = [fields[tag].where for tag in missing]
     if spacing is not None and following:
         spacing.note(following - offset)
@@ -302,7 +301,7 @@ def _read_ifd(
         yield from memory.load(wanted)
         for tag in missing:
             entry = fields[tag]
-            fields[tag] = Field(entry.type, entry.count, entry.offset, memory.find(entry.where))
+            fields[tag] = TagEntry(entry.type, entry.count, entry.offset, memory.find(entry.where))
     return Ifd(name, offset, flavour.order, fields), following
 
 
@@ -336,23 +335,23 @@ def _must(memory: PartsInMemory, where: ByteRange) -> memoryview:
     return data
 
 
-def _fields(body: memoryview, flavour: Flavour, offset: int) -> dict[int, Field]:
+def _fields(body: memoryview, flavour: Flavour, offset: int) -> dict[int, TagEntry]:
     """Fields by tag. The first of two entries with the same tag counts; unknown types are skipped (TIFF 6.0 p. 16)."""
-    found: dict[int, Field] = {}
+    found: dict[int, TagEntry] = {}
     inline, step = flavour.inline, flavour.entry.size
     at = offset + flavour.count.size + step - inline
     for tag, kind, count, raw in flavour.entry.iter_unpack(body):
         size = FIELD_SIZES.get(kind)
         if size is not None and tag not in found:
             if count * size <= inline:
-                found[tag] = Field(kind, count, at, raw[: count * size])
+                found[tag] = TagEntry(kind, count, at, raw[: count * size])
             else:
-                found[tag] = Field(kind, count, flavour.offset.unpack(raw)[0])
+                found[tag] = TagEntry(kind, count, flavour.offset.unpack(raw)[0])
         at += step
     return found
 
 
-def _worth_reading(tag: int, entry: Field, size: int) -> bool:
+def _worth_reading(tag: int, entry: TagEntry, size: int) -> bool:
     length = entry.count * FIELD_SIZES[entry.type]
     inside = entry.offset + length <= size and length <= MAX_VALUE
     return inside and (length <= SMALL_VALUE or tag in ANY_SIZE)

@@ -28,7 +28,7 @@ FARTHEST = np.uint64(2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ImageLayout:
     """The chunks of an array.
 
     Attributes:
@@ -44,7 +44,7 @@ class Layout:
     outside: int = 0
 
 
-def lay_out(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: int | None) -> Layout:
+def lay_out(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: int | None) -> ImageLayout:
     """The chunks of same-shaped pages stacked along ``leading`` axes (none for a single page).
 
     Raises `Unsupported` for compressions and samples that cannot be decoded.
@@ -58,7 +58,9 @@ def lay_out(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: i
     return _chunks(pages, leading, source, full)
 
 
-def _block(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: int | None, full: Chain) -> Layout | None:
+def _block(
+    pages: Sequence[Page], leading: Shape, source: SourceInfo, target: int | None, full: Chain
+) -> ImageLayout | None:
     """Pages whose data are one range each, as blocks; None when they are not."""
     first = pages[0]
     lengths = plain_lengths(first)
@@ -79,7 +81,7 @@ def _block(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: in
         encodings = [Encoding(full)]
         if block.tail is not None:
             encodings.append(Encoding(full, chunk_shape=block.tail))
-        return Layout(block.chunk_shape, tuple(encodings), block.manifest)
+        return ImageLayout(block.chunk_shape, tuple(encodings), block.manifest)
     chunk = cut(shape, item, target, even=True)
     grid = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
     within = np.zeros(grid, np.uint64)
@@ -89,7 +91,7 @@ def _block(pages: Sequence[Page], leading: Shape, source: SourceInfo, target: in
     offsets = (starts[:, None] + within.reshape(1, -1)).reshape(-1)
     sizes = np.full(len(offsets), item * math.prod(chunk), np.uint64)
     manifest = single_source((*leading, *grid), source, offsets, sizes)
-    return Layout((*(1 for _ in leading), *chunk), (Encoding(full),), manifest)
+    return ImageLayout((*(1 for _ in leading), *chunk), (Encoding(full),), manifest)
 
 
 def data_start(page: Page, lengths: NDArray[np.uint64], size: int) -> int | None:
@@ -106,7 +108,7 @@ def data_start(page: Page, lengths: NDArray[np.uint64], size: int) -> int | None
     return start if start and counts[-1] >= lengths[-1] and end <= size else None
 
 
-def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Chain) -> Layout:
+def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Chain) -> ImageLayout:
     """Every tile or strip a chunk."""
     first = pages[0]
     pieces = {(page.tiled, page.chunk_height, page.chunk_width) for page in pages}
@@ -132,7 +134,7 @@ def _chunks(pages: Sequence[Page], leading: Shape, source: SourceInfo, full: Cha
             short = Encoding(chain(first, first.edge_rows), chunk_shape=_short(first, leading))
             encodings, column = (*encodings, short), tail.astype(np.uint16)
     manifest = single_source((*leading, *inner), source, offsets, lengths, missing=missing, encoding=column)
-    return Layout((*(1 for _ in leading), *first.chunk_shape()), encodings, manifest, int(missing.sum()), outside)
+    return ImageLayout((*(1 for _ in leading), *first.chunk_shape()), encodings, manifest, int(missing.sum()), outside)
 
 
 def _short(page: Page, leading: Shape) -> Shape:

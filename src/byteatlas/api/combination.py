@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from byteatlas.api.indexing import load, write
 from byteatlas.api.reading import chosen, reader
-from byteatlas.api.targets import Readable, References, Target
+from byteatlas.api.targets import Readable, References, Target, expect_group, expect_many
 from byteatlas.api.tree import VirtualTree, access_of, concatenated
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
@@ -103,6 +103,9 @@ def concat(
     Coordinate values are neither looked at nor sorted; a dimension that no group has becomes a new leading one. Options
     and errors are those of `combine`.
     """
+    expect_many(groups, "groups")
+    for group in groups:
+        expect_group(group)
     how = _given(access, storage_options, policy)
     return concatenated(groups, dim, {**more, "options": options}, how)
 
@@ -190,6 +193,7 @@ def _groups(
     from byteatlas.combining.compare.intern import Sharing
     from byteatlas.combining.inputs import first_url
 
+    expect_many(inputs, "inputs")
     groups: list[VirtualGroup] = []
     names: list[str] = []
     sharing = Sharing()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from byteatlas.api.targets import Readable, References, Target, access_for, is_references, place_of
+from byteatlas.api.targets import Readable, References, Target, access_for, expect, is_references, place_of
 from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import AbsentParts, Access
@@ -68,6 +68,9 @@ def scan(
     from byteatlas.scanning.driver import scan_source
     from byteatlas.scanning.plugins import installed
 
+    expect(options, ScanOptions, "options")
+    if on_refusal not in ("warn", "raise", "ignore"):
+        raise BadRequest(f"on_refusal is {on_refusal!r}; known: warn, raise, ignore")
     place, access = place_of(url, Access.of(access, storage_options, policy))
     # References are read relative to the map that holds them, which may be written anywhere.
     name = absolute(place)
@@ -170,6 +173,12 @@ def write(
     from byteatlas.manifest.references import write_references
 
     how = access_for(node, access, storage_options, policy)
+    if options is not None:
+        from byteatlas.manifest.options import MapWriteOptions
+
+        expect(options, MapWriteOptions, "options")
+    if not isinstance(target, (str, os.PathLike, MutableMapping)):
+        raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
     write_references(node, target, format, options=options, access=how, progress=progress)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from byteatlas.api.indexing import load
-from byteatlas.api.targets import Readable, References, access_for, is_references, place_of
+from byteatlas.api.targets import Readable, References, access_for, expect, is_references, place_of
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.io.kind import METADATA_NAMES, kind_of
@@ -53,6 +53,7 @@ def open(
     """
     from byteatlas.array import ReadOptions, open_node
 
+    expect(options, ReadOptions, "options")
     options = options or ReadOptions()
     if isinstance(target, Store) or (isinstance(target, Mapping) and not is_references(target)):
         from byteatlas.array import open_store
@@ -129,6 +130,7 @@ def copy(
     from byteatlas.array.writing.copy import copy as copy_node
     from byteatlas.store.write import writable
 
+    expect(options, CopyOptions, "options")
     how = how_for(source, access, storage_options, policy)
     node = opened(source, path, how)
     tell = None if progress is None else lambda name, n, of: progress(Progress("copy", name, n, of))

@@ -39,6 +39,8 @@ def chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Ma
     """
     from byteatlas.combining.model import CombineOptions
 
+    if options is not None and not isinstance(options, CombineOptions):
+        raise BadRequest(f"options is {type(options).__name__}, CombineOptions was expected")
     dims = (concat,) if isinstance(concat, str) else tuple(concat)
     try:
         changed = replace(options or CombineOptions(), **more)

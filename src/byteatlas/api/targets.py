@@ -10,7 +10,7 @@ from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.policy import Policy
 from byteatlas.io.sources.open_file import is_open_file, source_of
-from byteatlas.manifest.model import VirtualNode
+from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.types import JSON
 
 Target: TypeAlias = str | os.PathLike[str]
@@ -18,6 +18,24 @@ Readable: TypeAlias = Target | BinaryIO
 """What can be read from: a path, a URL, or an open binary file that can seek."""
 References: TypeAlias = Mapping[str, JSON]
 """Kerchunk's references as a dict, of version 0 (key -> reference) or 1 (with ``refs``)."""
+
+
+def expect(value: object, kind: type, name: str) -> None:
+    """Raise `BadRequest` unless a value is None or of a type: a dict for options, say, or a path for a tree."""
+    if value is not None and not isinstance(value, kind):
+        raise BadRequest(f"{name} is {type(value).__name__}, {kind.__name__} was expected")
+
+
+def expect_many(inputs: object, name: str) -> None:
+    """Raise `BadRequest` for one name where a list of them is meant: its letters would be taken for names."""
+    if isinstance(inputs, (str, bytes, os.PathLike)):
+        raise BadRequest(f"{name} is a list; give [{os.fspath(inputs)!r}] for one alone")
+
+
+def expect_group(value: object) -> None:
+    """Raise `BadRequest` for anything but virtual arrays: the name of a map has to be loaded first."""
+    if not isinstance(value, (VirtualArray, VirtualGroup)):
+        raise BadRequest(f"{type(value).__name__} instead of virtual arrays: what does scan or load give for it?")
 
 
 def place_of(target: Readable, access: Access) -> tuple[str, Access]:
@@ -40,6 +58,7 @@ def access_for(
     policy: Policy | None = None,
 ) -> Access:
     """How a node's bytes may be reached: as the caller says now, else as when the node was made."""
+    expect_group(node)
     own = node.access or DEFAULT
     if access is None and storage_options is None and policy is None:
         return own

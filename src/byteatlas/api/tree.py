@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from byteatlas.api.reading import chosen, reader
+from byteatlas.api.targets import expect_many
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.values import dataclass, replace
@@ -17,6 +19,7 @@ class VirtualTree(VirtualGroup):
 
     def concat(self, others: VirtualGroup | Sequence[VirtualGroup], dim: str, **options: Any) -> VirtualTree:
         """This group, and others behind it along a dimension: `byteatlas.concat`, with its options."""
+        expect_many(others, "others")
         behind = [others] if isinstance(others, VirtualGroup) else list(others)
         return concatenated([self, *behind], dim, options, None)
 
@@ -80,7 +83,7 @@ def access_of(groups: Sequence[VirtualGroup]) -> Access:
 
     Raises `BadRequest` when they were opened in ways that contradict each other.
     """
-    return merged([(g.access or DEFAULT, lambda g=g: urls_of(g)) for g in groups])  # type: ignore[misc]
+    return merged([(g.access or DEFAULT, partial(urls_of, g)) for g in groups])
 
 
 def urls_of(group: VirtualGroup) -> set[str]:

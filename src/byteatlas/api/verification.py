@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import load, scan
-from byteatlas.api.targets import Readable, References, access_for, place_of
+from byteatlas.api.targets import Readable, References, access_for, expect, place_of
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -39,7 +39,9 @@ def verify(
     from byteatlas.io.kind import kind_of
     from byteatlas.io.local import absolute
     from byteatlas.verifying import verify_node
+    from byteatlas.verifying.options import VerifyOptions
 
+    expect(options, VerifyOptions, "options")
     if isinstance(target, (VirtualArray, VirtualGroup)):
         how = access_for(target, access, storage_options, policy)
         return verify_node(target, opener=how.pool(), options=options, progress=progress)

@@ -27,14 +27,14 @@ def demo(folder: Path, months: int, as_json: bool) -> None:
       byteatlas demo
       byteatlas demo /tmp/ocean --months 3
     """
-    from byteatlas.demo.archive import Plan
+    from byteatlas.demo.archive import ArchivePlan
     from byteatlas.demo.run import run_demo
 
     result = run_demo(
         folder,
         (lambda _: None) if as_json else click.echo,
         lambda what, total: _track(what, total, quiet=as_json),
-        Plan(months=months),
+        ArchivePlan(months=months),
     )
     if as_json:
         print_json(asdict(result))

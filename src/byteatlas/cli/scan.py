@@ -174,7 +174,11 @@ def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str
     if "://" not in output:
         from pathlib import Path
 
-        Path(output).mkdir(parents=True, exist_ok=True)
+        try:
+            Path(output).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            known = ", ".join(MAP_SUFFIXES)
+            raise click.UsageError(f"{output} is no folder, and no map's name ({known}): {error}") from error
     return targets
 
 

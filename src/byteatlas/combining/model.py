@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass, field
@@ -20,6 +21,13 @@ OnConflict: TypeAlias = Literal["error", "drop-variable", "drop-file"]
 Duplicates: TypeAlias = Literal["error", "first", "last"]
 FileOrder: TypeAlias = Literal["coordinate", "given"]
 AttributePolicy: TypeAlias = Literal["common", "first"]
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "on_conflict": get_args(OnConflict),
+    "duplicates": get_args(Duplicates),
+    "order": get_args(FileOrder),
+    "attributes": get_args(AttributePolicy),
+}
+"""Options of `CombineOptions` that take one of a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +52,17 @@ class FromAttribute:
 @dataclass(frozen=True, slots=True)
 class FromName:
     """One value per file, found in its name by a regular expression: its first group (or the group ``value``), else all
-    of the match. ``strptime`` reads that text as a date."""
+    of the match. ``strptime`` reads that text as a date. A pattern given as text is
+    compiled. Raises `BadRequest` for what is no regular expression."""
 
     pattern: re.Pattern[str]
     strptime: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "pattern", re.compile(self.pattern))
+        except (re.error, TypeError) as error:
+            raise BadRequest(f"{self.pattern!r} is not a regular expression: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +122,16 @@ class CombineOptions:
     units: str | None = None
     calendar: str | None = None
     stack: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("concat", "trust", "stack"):
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, (value,))
+        for name, known in CHOICES.items():
+            if (value := getattr(self, name)) not in known:
+                raise BadRequest(f"{name} is {value!r}; known: {', '.join(known)}")
+        if not isinstance(self.coords, Mapping):
+            raise BadRequest(f"coords is {self.coords!r}, a dict of dimensions to sources was expected")
 
 
 class FlatInput(NamedTuple):

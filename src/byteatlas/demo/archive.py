@@ -23,7 +23,7 @@ FILL = -32768
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ArchivePlan:
     """What to write. ``step`` is the grid's spacing in degrees, ``days`` those of each month that have a map."""
 
     months: int = 12
@@ -31,7 +31,9 @@ class Plan:
     days: tuple[int, ...] = (1, 6, 11, 16, 21, 26)
 
 
-def make_archive(folder: Path, plan: Plan | None = None, done: Callable[[str], None] | None = None) -> list[Path]:
+def make_archive(
+    folder: Path, plan: ArchivePlan | None = None, done: Callable[[str], None] | None = None
+) -> list[Path]:
     """Write the files of an archive into ``folder`` and give their paths. Existing files are replaced.
 
     Raises `MissingExtra` without the netCDF4 package.
@@ -40,7 +42,7 @@ def make_archive(folder: Path, plan: Plan | None = None, done: Callable[[str], N
         import netCDF4
     except ImportError as error:
         raise MissingExtra("demo", "making the demonstration's archive") from error
-    plan = plan or Plan()
+    plan = plan or ArchivePlan()
     ocean = Ocean.every(plan.step)
     folder.mkdir(parents=True, exist_ok=True)
     made = []
@@ -110,7 +112,7 @@ def _variables(file: Any, grid: tuple[int, int]) -> None:
     level.setncatts({"flag_values": np.array([0, 1, 2], "i1"), "flag_meanings": "land open_water sea_ice"})
 
 
-def _fill(file: Any, ocean: Ocean, plan: Plan, month: int) -> None:
+def _fill(file: Any, ocean: Ocean, plan: ArchivePlan, month: int) -> None:
     land = ocean.land
     for i, day in enumerate(plan.days):
         when = MONTH_STARTS[month % 12] + day - 1 + 366 * (month // 12)

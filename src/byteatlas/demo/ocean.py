@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from byteatlas.demo.coast import land_mask
 from byteatlas.values import dataclass
 
-Field = NDArray[np.float64]
+SeaField = NDArray[np.float64]
 
 WARM = (  # (degrees east, degrees north, kelvin, width in degrees of longitude and latitude)
     (150, 2, 1.6, 38, 14),  # western Pacific warm pool
@@ -46,7 +46,7 @@ class Ocean:
         lon = np.arange(-180 + step / 2, 180, step, dtype=np.float32)
         return Ocean(lat, lon, land_mask(lat, lon))
 
-    def sst(self, day: float) -> Field:
+    def sst(self, day: float) -> SeaField:
         """Sea surface temperature in degrees Celsius, day 0 being 1 January; defined on land as well."""
         x, y = np.meshgrid(self.lon.astype(float), self.lat.astype(float))
         # Currents meander: the zonal picture is bent by slowly drifting waves of some hundred kilometres.
@@ -61,7 +61,7 @@ class Ocean:
         eddies = self._noise(2, 22, day / 35, drift=-day / 15) * (0.35 + 1.1 * np.sin(np.radians(y) * 2) ** 2)
         return np.asarray(np.maximum(warm + season + eddies, -1.8))
 
-    def air(self, day: float, sst: Field) -> Field:
+    def air(self, day: float, sst: SeaField) -> SeaField:
         """Air temperature at two metres, kelvin: near the sea's over water, colder and more seasonal over land."""
         y = np.broadcast_to(self.lat.astype(float)[:, None], sst.shape)
         swing = np.cos(2 * np.pi * (day - 205) / 365.25) * np.sign(y) * 15 * (1 - np.cos(np.radians(y))) * 1.6
@@ -69,7 +69,7 @@ class Ocean:
         ice = -26 * _sigmoid((np.abs(y) - 71) / 4)
         return np.asarray(np.where(self.land, sst - 3 + swing + ice, sst - 0.8) + weather + 273.15)
 
-    def wind(self, day: float) -> tuple[Field, Field]:
+    def wind(self, day: float) -> tuple[SeaField, SeaField]:
         """Wind at ten metres, eastward and northward, metres per second: belts, and highs and lows that drift east."""
         y = np.broadcast_to(self.lat.astype(float)[:, None], (len(self.lat), len(self.lon)))
         belts = 8 * np.exp(-(((np.abs(y) - 48) / 13) ** 2)) - 6.5 * np.exp(-(((np.abs(y) - 14) / 10) ** 2))
@@ -77,7 +77,7 @@ class Ocean:
         down, along = np.gradient(stream)
         return belts - down * 2.2, along * 2.2 - 1.5 * np.sign(y) * _bump(np.abs(y), 12, 8)
 
-    def _noise(self, which: int, waves: float, phase: float, drift: float, fall: float = 3) -> Field:
+    def _noise(self, which: int, waves: float, phase: float, drift: float, fall: float = 3) -> SeaField:
         """A random field of unit variance with structures of 1/``waves`` of the globe, that changes with ``phase`` and
         moves east by ``drift`` degrees. The larger ``fall``, the smoother."""
         step = int(np.floor(phase))
@@ -91,7 +91,7 @@ class Ocean:
 
 
 @lru_cache(maxsize=16)
-def _frozen(shape: tuple[int, int], which: int, waves: float, fall: float, step: int) -> Field:
+def _frozen(shape: tuple[int, int], which: int, waves: float, fall: float, step: int) -> SeaField:
     """One moment of a random field."""
     white = np.random.default_rng((20240101, which, step)).standard_normal(shape)
     ky = np.fft.fftfreq(shape[0])[:, None] * shape[0] * 2  # the latitudes span half as many degrees
@@ -101,9 +101,9 @@ def _frozen(shape: tuple[int, int], which: int, waves: float, fall: float, step:
     return np.asarray(smooth / smooth.std())
 
 
-def _sigmoid(x: Field) -> Field:
+def _sigmoid(x: SeaField) -> SeaField:
     return np.asarray(1 / (1 + np.exp(-np.clip(x, -40, 40))))
 
 
-def _bump(x: Field, middle: float, width: float) -> Field:
+def _bump(x: SeaField, middle: float, width: float) -> SeaField:
     return np.asarray(np.exp(-(((x - middle) / width) ** 2)))

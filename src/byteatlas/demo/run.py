@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas import api
+from byteatlas.api.combination import combine
+from byteatlas.api.indexing import scan, write
+from byteatlas.api.opening import open as open_target
 from byteatlas.array import Array, Group
-from byteatlas.demo.archive import FILL, Plan, make_archive
+from byteatlas.demo.archive import FILL, ArchivePlan, make_archive
 from byteatlas.demo.picture import draw_scene
 from byteatlas.demo.scene import FileMap, Piece, Scene
 from byteatlas.errors import BadRequest, CorruptChunk, MissingExtra
@@ -42,12 +44,12 @@ class DemoResult:
     read_seconds: float
 
 
-def run_demo(folder: Path, say: Say, track: Track, plan: Plan | None = None) -> DemoResult:
+def run_demo(folder: Path, say: Say, track: Track, plan: ArchivePlan | None = None) -> DemoResult:
     """Run all steps below ``folder``.
 
     Raises `MissingExtra` without h5py, netCDF4 and matplotlib; `CorruptChunk` when a value differs from HDF5's.
     """
-    plan = plan or Plan()
+    plan = plan or ArchivePlan()
     archive, maps = folder / "archive", folder / "maps"
     maps.mkdir(parents=True, exist_ok=True)
     with track("making the archive", plan.months) as done:
@@ -63,13 +65,13 @@ def run_demo(folder: Path, say: Say, track: Track, plan: Plan | None = None) -> 
     say(f"scanned   {chunks:,} chunks in {scan_seconds:.2f} s, one reference map a file in {maps}")
 
     started = perf_counter()
-    combined = api.combine([str(maps / f"{f.stem}.json") for f in files], concat="time")
+    combined = combine([str(maps / f"{f.stem}.json") for f in files], concat="time")
     references = folder / "ocean.parquet"
-    api.write(combined, references)
+    write(combined, references)
     combine_seconds = perf_counter() - started
     say(f"combined  along time in {combine_seconds:.2f} s: {references}")
 
-    root = api.open(references)
+    root = open_target(references)
     if not isinstance(root, Group):
         raise BadRequest("the combined map is an array")
     checked, read_seconds = _check(root, files, track)
@@ -89,8 +91,8 @@ def run_demo(folder: Path, say: Say, track: Track, plan: Plan | None = None) -> 
 
 
 def _scan(file: Path, maps: Path, done: Callable[[str], None]) -> VirtualGroup:
-    group = api.scan(file, on_refusal="raise")
-    api.write(group, maps / f"{file.stem}.json")
+    group = scan(file, on_refusal="raise")
+    write(group, maps / f"{file.stem}.json")
     done(file.name)
     return group
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
+from byteatlas.api.targets import expect_many
 from byteatlas.combining.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest
-from byteatlas.executors.results import Failure, Tell, attempt
+from byteatlas.executors.results import Failure, TellFile, attempt
 from byteatlas.executors.running import Executor, for_each
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
@@ -106,6 +107,7 @@ def prepare_many(
         progress: called after each file was read.
         width: files that one task reads.
     """
+    expect_many(names, "names")
     how = Access.of(access, storage_options, policy)
     if any(SEPARATOR in n for n in names) or not names:
         raise BadRequest("nothing to combine" if not names else "a file's name has a line break")
@@ -126,7 +128,7 @@ def prepare_many(
 
 
 def gathered(
-    names: Sequence[str], work: ReadAndJoin, executor: Executor, tell: Tell, width: int
+    names: Sequence[str], work: ReadAndJoin, executor: Executor, tell: TellFile, width: int
 ) -> tuple[list[Part], dict[str, Failure]]:
     """The parts of all files, in order, and the files that have none."""
     tasks = [SEPARATOR.join(names[i : i + width]) for i in range(0, len(names), width)]

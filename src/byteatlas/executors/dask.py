@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from byteatlas.errors import MissingExtra
-from byteatlas.executors.results import Failure, Submits, T, Tell, attempt
+from byteatlas.executors.results import Failure, Submits, T, TellFile, attempt
 
 
-def through_dask(function: Callable[[str], T], names: Sequence[str], client: Any, tell: Tell) -> dict[str, T | Failure]:
+def through_dask(
+    function: Callable[[str], T], names: Sequence[str], client: Any, tell: TellFile
+) -> dict[str, T | Failure]:
     """Through a Dask cluster. How long to wait for a cluster without workers is Dask's to say.
 
     (Its setting ``distributed.scheduler.no-workers-timeout``; the default is to wait for them for ever.)

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from byteatlas.executors.results import BROKEN, Failure, Submits, T, Tell, attempt
+from byteatlas.executors.results import BROKEN, Failure, Submits, T, TellFile, attempt
 
 
 def alone(function: Callable[[str], T], name: str) -> T | Failure:
@@ -23,7 +23,7 @@ def alone(function: Callable[[str], T], name: str) -> T | Failure:
 
 
 def through_futures(
-    function: Callable[[str], T], names: Sequence[str], pool: Submits, tell: Tell
+    function: Callable[[str], T], names: Sequence[str], pool: Submits, tell: TellFile
 ) -> dict[str, T | Failure]:
     """Every file through an executor; those that a worker took down with it are failures of the kind ``BROKEN``."""
     found: dict[str, T | Failure] = {}

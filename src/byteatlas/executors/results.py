@@ -9,7 +9,7 @@ from byteatlas.errors import ByteatlasError
 from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
-Tell: TypeAlias = Callable[[str], None]
+TellFile: TypeAlias = Callable[[str], None]
 """Called with a file's name after each file, well or not."""
 
 BROKEN = "BrokenProcessPool"

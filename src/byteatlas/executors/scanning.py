@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import scan
-from byteatlas.api.targets import Target
+from byteatlas.api.targets import Target, expect_many
 from byteatlas.executors.results import Results
 from byteatlas.executors.running import Executor, for_each
 from byteatlas.io.access import DEFAULT, Access
@@ -55,5 +55,6 @@ def scan_many(
 
     Returns: ``.results`` and ``.failures`` by URL.
     """
+    expect_many(urls, "urls")
     work = ScanOne(options, format, Access.of(access, storage_options, policy))
     return for_each(work, [os.fspath(url) for url in urls], executor, verb="scan", progress=progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.local import local_path
@@ -49,9 +49,17 @@ class Access:
     files: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.storage_options, Mapping):
+            raise BadRequest(f"storage_options is {type(self.storage_options).__name__}, a dict was expected")
         object.__setattr__(self, "storage_options", StorageOptions.of(self.storage_options))
         if self.backend != "fsspec":
             raise BadRequest(f"no backend {self.backend!r}; known: fsspec")
+        if self.stamps not in get_args(Check):
+            raise BadRequest(f"stamps is {self.stamps!r}; known: {', '.join(get_args(Check))}")
+        if self.absent_parts not in get_args(AbsentParts):
+            raise BadRequest(f"absent_parts is {self.absent_parts!r}; known: {', '.join(get_args(AbsentParts))}")
+        if not isinstance(self.retry, Retry):
+            raise BadRequest(f"{self.retry!r} is no Retry")
         if self.policy is not None and not isinstance(self.policy, Policy):
             raise BadRequest(f"{self.policy!r} is no Policy")
 

@@ -11,13 +11,13 @@ from byteatlas.io.forms import ARCHIVE_SUFFIXES, JSON_SUFFIXES, PARQUET_SUFFIXES
 from byteatlas.io.local import local_path
 from byteatlas.types import ByteRange
 
-Kind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
+UrlKind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
 """``json`` is a reference map in one text, ``archive`` what scanners read."""
 
 METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
 
 
-def kind_of(url: str, access: Access = DEFAULT) -> Kind:
+def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
     """Tell the kind by what is there; for remote URLs by the name first, which costs nothing.
 
     Raises `FetchFailed` when there is nothing.
@@ -35,7 +35,7 @@ def kind_of(url: str, access: Access = DEFAULT) -> Kind:
     return _content(url, name, access)
 
 
-def _folder(folder: str) -> Kind:
+def _folder(folder: str) -> UrlKind:
     """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
     from pathlib import Path  # not needed for files, and not cheap to import
 
@@ -54,7 +54,7 @@ def _folder(folder: str) -> Kind:
     return "zarr"
 
 
-def _content(url: str, name: str, access: Access) -> Kind:
+def _content(url: str, name: str, access: Access) -> UrlKind:
     try:
         source = access.open(url)
         head = bytes(source.read([ByteRange(0, min(16, source.size()))])[0])

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
-from byteatlas.io.policy import Policy, foreign
+from byteatlas.io.policy import Policy
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.layers import Retry, Retrying
 from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
 
 
 def open_source(url: str, storage_options: Mapping[str, JSON] | None = None, retry: Retry | None = None) -> Source:
@@ -79,25 +78,6 @@ class SourcePool:
         """
         self._policy.check(url, foreign=True)
         return self(url)
-
-
-@dataclass(frozen=True, slots=True)
-class NamedBy:
-    """An opener for what the file at ``origin`` names, which has a right to less than the caller."""
-
-    opener: Opener
-    origin: str
-
-    def __call__(self, url: str) -> Source:
-        return opened(self.opener, Name(url, foreign(self.origin, url)))
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A URL, and whether something from elsewhere names it without a right to it (`byteatlas.io.policy.foreign`)."""
-
-    url: str
-    foreign: bool
 
 
 class Named(Protocol):

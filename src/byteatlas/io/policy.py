@@ -37,19 +37,20 @@ class Policy:
                 object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
 
     def check(self, url: str, *, foreign: bool = False) -> None:
-        """Raise `Forbidden` when this URL, or the last link of a chain (``zip://a::s3://b``), may not be opened.
+        """Raise `Forbidden` when this URL may not be opened. A chain (``zip://a::s3://b``) is its last link, seen
+        through archives and caches; any other link in front may lead elsewhere, so the whole chain must be allowed.
 
         Args:
             foreign: something from elsewhere names it, and it leads to this machine (see `foreign`).
         """
         outer = url.rpartition("::")[2]
-        names = (normal(url), normal(outer))
+        allowed = any(_under(name, self.allow or ()) for name in _named(url, outer))
         closed = self.local is False or (foreign and self.local is None)
-        if closed and (foreign or _reads_here(url, outer)) and not _under(names[1], self.allow or ()):
+        if closed and (foreign or _reads_here(url, outer)) and not allowed:
             raise Forbidden(url, "a map or file from the network may not read local files (allow=[...] permits it)")
-        if any(_under(name, self.deny) for name in names):
+        if any(_under(normal(name), self.deny) for name in (url, *url.split("::"))):
             raise Forbidden(url, "denied by the policy")
-        if self.allow is not None and not any(_under(name, self.allow) for name in names):
+        if self.allow is not None and not allowed:
             raise Forbidden(url, f"outside of what the policy allows ({', '.join(self.allow) or 'nothing'})")
 
 
@@ -62,6 +63,8 @@ PROCESS_PROTOCOLS = frozenset({"memory", OPEN_FILE})
 """Protocols that lead to memory of this process."""
 LINKS = frozenset({"zip", "tar"})
 """Protocols that may stand before others in a chain; the rest (caches, for one) write or read local files."""
+CACHES = frozenset({"simplecache", "filecache", "blockcache", "cached"})
+"""Protocols of copies that are kept here; by themselves, without a path, they give what the next link gives."""
 NETWORK, PROCESS, FILES = 0, 1, 2
 """Where something lies: beyond the network, in the memory of this process, in files of this machine."""
 
@@ -102,6 +105,12 @@ def _reads_here(url: str, outer: str) -> bool:
     if local_path(outer) is not None or outer.partition("://")[0].lower() in LOCAL_PROTOCOLS:
         return True
     return any(link.partition("://")[0].lower() not in LINKS for link in url.split("::")[:-1])
+
+
+def _named(url: str, outer: str) -> tuple[str, ...]:
+    """What a list of allowed prefixes is compared with: the whole URL; the last link where the others show only it."""
+    plain = all(link in CACHES or link.partition("://")[0] in LINKS for link in url.split("::")[:-1])
+    return (normal(url), normal(outer)) if plain else (normal(url),)
 
 
 def normal(url: str) -> str:

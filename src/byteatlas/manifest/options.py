@@ -14,7 +14,7 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.values import dataclass
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
-Tell: TypeAlias = Callable[[str, int, int], None]
+TellArray: TypeAlias = Callable[[str, int, int], None]
 """Called with an array's path before it is written, how many were written, and how many there are."""
 
 

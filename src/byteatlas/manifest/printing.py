@@ -15,7 +15,7 @@ MOST = 40
 """Members shown of a group."""
 
 
-class Source(Protocol):
+class SourceLike(Protocol):
     @property
     def url(self) -> str: ...
 
@@ -26,10 +26,10 @@ class Places(Protocol):
     @property
     def grid_shape(self) -> Shape: ...
     @property
-    def sources(self) -> Sequence[Source]: ...
+    def sources(self) -> Sequence[SourceLike]: ...
 
 
-class Item(Protocol):
+class ItemLike(Protocol):
     @property
     def status(self) -> str: ...
 
@@ -51,7 +51,7 @@ class GroupLike(Protocol):
     @property
     def groups(self) -> Mapping[str, GroupLike]: ...
     @property
-    def report(self) -> Sequence[Item]: ...
+    def report(self) -> Sequence[ItemLike]: ...
 
 
 def virtual_array_text(array: ArrayLike) -> str:

@@ -19,7 +19,7 @@ from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
-from byteatlas.manifest.origin import check_written
+from byteatlas.manifest.origin import check_target, check_written
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
 from byteatlas.values import replace
@@ -138,6 +138,7 @@ def write_references(
         target.update(json.loads(text.getvalue()))
         return
     url = absolute(os.fspath(target)).rstrip("/")
+    check_target(node, url)
     options = replace(options or MapWriteOptions(), base=url)
     match format or format_of(url):
         case "parquet":

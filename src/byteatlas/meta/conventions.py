@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,13 @@ REGULAR = 1e-6
 Attributes = Mapping[str, JSON]
 
 
+CRSKind: TypeAlias = Literal["wkt", "projjson", "code", "url", "cf"]
+GDAL_CRS: tuple[tuple[str, CRSKind], ...] = (("url", "url"), ("wkt", "wkt"), ("projjson", "projjson"))
+"""Members of GDAL's ``_CRS`` attribute."""
+PROJ_CRS: tuple[tuple[str, CRSKind], ...] = (("proj:code", "code"), ("proj:wkt2", "wkt"), ("proj:projjson", "projjson"))
+"""Attributes of the ``proj:`` convention."""
+
+
 @dataclass(frozen=True, slots=True)
 class CRS:
     """A coordinate reference system as it is stored.
@@ -40,7 +47,7 @@ class CRS:
             attributes of a grid mapping variable without WKT).
     """
 
-    kind: Literal["wkt", "projjson", "code", "url", "cf"]
+    kind: CRSKind
     value: JSON
 
 
@@ -84,13 +91,13 @@ def georeference(
 def _crs(own: Attributes, groups: Sequence[Attributes], mapping: Attributes | None) -> tuple[CRS | None, str | None]:
     gdal = own.get("_CRS")
     if isinstance(gdal, dict):
-        for key, kind in (("url", "url"), ("wkt", "wkt"), ("projjson", "projjson")):
+        for key, kind in GDAL_CRS:
             if gdal.get(key):
-                return CRS(kind, gdal[key]), "_CRS"  # type: ignore[arg-type]
+                return CRS(kind, gdal[key]), "_CRS"
     for attributes in (own, *groups):
-        for key, kind in (("proj:code", "code"), ("proj:wkt2", "wkt"), ("proj:projjson", "projjson")):
+        for key, kind in PROJ_CRS:
             if attributes.get(key):
-                return CRS(kind, attributes[key]), "proj:"  # type: ignore[arg-type]
+                return CRS(kind, attributes[key]), "proj:"
     if mapping is None:
         return None, None
     for key in ("crs_wkt", "spatial_ref"):

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass, field, replace
 
-NO_CONFIG: Mapping[str, JSON] = {}
 MOST_ENCODINGS = (1 << 16) - 1
 """Encodings of one array: an archive in which every file is packed by itself has one a file."""
 EncodingColumn: TypeAlias = NDArray[np.uint16]

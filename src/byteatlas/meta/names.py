@@ -7,10 +7,10 @@ DOCUMENTS = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json
 
 
 def legal_name(name: str) -> bool:
-    """Whether a node that comes from another format may have this name in a Zarr hierarchy.
+    """Whether a node may have this name in a Zarr hierarchy: the one rule of scanners, stores and object models.
 
     Zarr v3 core, "Node names": not empty, no slash, not only periods. Names that begin with ``__`` are reserved there
-    but common in archives (``__categories``); they are allowed here.
+    but common in archives and stores (``__categories``, xarray's ``__xarray_dataarray_variable__``): they are allowed.
 
     >>> [legal_name(n) for n in ("air", "...", "a/b", ".zarray", "__index")]
     [True, False, False, False, True]

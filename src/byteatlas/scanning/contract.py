@@ -27,16 +27,25 @@ class Elsewhere(NamedTuple):
     """A byte range of another file (external links, virtual datasets, raw storage). The answer is its bytes.
 
     ``url`` is as the file writes it: relative to the folder of the scanned file, or absolute.
+
+    Attributes:
+        by: the URL of the file that names this one, when that is not the scanned file itself. It may lead to no more
+            than that file has a right to: what came from the network to nothing on this machine.
     """
 
     url: str
     range: ByteRange
+    by: str | None = None
 
 
 class Stat(NamedTuple):
-    """Whether another file is there, and how large it is. The answer is a `SourceInfo`, or None when it is not."""
+    """Whether another file is there, and how large it is. The answer is a `SourceInfo`, or None when it is not.
+
+    ``url`` and ``by`` are as in `Elsewhere`.
+    """
 
     url: str
+    by: str | None = None
 
 
 class Whole(NamedTuple):
@@ -46,11 +55,13 @@ class Whole(NamedTuple):
         optional: a file that is not there, or that the storage does not give out (a web server's 403), is answered by
             None. Else it is a fault: `Absent`, `Forbidden`.
         most: a larger file is a fault (`Unsupported`).
+        by: as in `Elsewhere`.
     """
 
     url: str
     optional: bool = False
     most: int = MOST_WHOLE
+    by: str | None = None
 
 
 class Decode(NamedTuple):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from byteatlas.errors import BadRequest, CorruptFile, Unsupported
-from byteatlas.io.open import NamedBy
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.layers import BlockCache
 from byteatlas.io.sources.parts import SourceWindow
@@ -27,7 +26,7 @@ T = TypeVar("T")
 SNIFFED = 4096
 """Bytes that formats are recognised by."""
 
-Progress = Callable[[int], None]
+CountAnswers = Callable[[int], None]
 """Called with the number of asks answered so far."""
 
 
@@ -37,7 +36,7 @@ def run(
     opener: Opener,
     *,
     block: int = 64 << 10,
-    progress: Progress | None = None,
+    progress: CountAnswers | None = None,
     decode: Decoder | None = None,
 ) -> T:
     """Run one parser to its end on a file.
@@ -48,7 +47,7 @@ def run(
     Raises whatever the parser raises; `CorruptFile` errors name the file. A failure of the network or of the storage
     ends the run, whatever the parser would do about it: `FetchFailed` with URL and range.
     """
-    feed, done = Feed(cached(main, block), NamedBy(opener, main.url), block, decode), 0
+    feed, done = Feed(cached(main, block), opener, block, decode), 0
     try:
         asks = next(parser)
         while True:
@@ -108,7 +107,7 @@ def scan_source(
     *,
     format: str | None = None,
     block: int = 64 << 10,
-    progress: Progress | None = None,
+    progress: CountAnswers | None = None,
     window: ByteRange | None = None,
 ) -> VirtualGroup:
     """Find the format of one file and scan it.
@@ -122,6 +121,8 @@ def scan_source(
         CorruptFile, Unsupported: nothing of the file can be understood; no scanner knows it.
         BadRequest, NotFound: options that the scanner does not have; a group that the file does not have.
     """
+    if strange := [name for name in options.extra if name not in scanners]:
+        raise BadRequest(f"options for {strange[0]!r}, which is no scanner; known: {', '.join(sorted(scanners))}")
     plain, source = source, cached(source, block)
     if isinstance(source, BlockCache):
         source.warm()

@@ -59,7 +59,7 @@ class Feed:
 
     def __init__(self, main: Source, opener: Opener, block: int = 64 << 10, decode: Decoder | None = None) -> None:
         self._main, self._opener, self._block, self._decode = main, opener, block, decode
-        self._others: dict[str, NamedFile | FileFault] = {}
+        self._others: dict[tuple[str, bool], NamedFile | FileFault] = {}
         self._size = main.size()
 
     def answer(self, asks: Sequence[Ask]) -> Sequence[Answer]:
@@ -71,15 +71,15 @@ class Feed:
             ranges: Any = asks
             return _ranges(self._main, ranges, self._size)
         answers: list[Answer] = [None] * len(asks)
-        places: dict[str | None, list[int]] = {}
+        places: dict[tuple[str, str | None] | None, list[int]] = {}
         for i, ask in enumerate(asks):
             match ask:
                 case ByteRange():
                     places.setdefault(None, []).append(i)
-                case Elsewhere(url):
-                    places.setdefault(url, []).append(i)
-                case Stat(url):
-                    answers[i] = self._stat(url)
+                case Elsewhere(url, _, by):
+                    places.setdefault((url, by), []).append(i)
+                case Stat(url, by):
+                    answers[i] = self._stat(url, by)
                 case Whole():
                     answers[i] = self._whole(ask)
                 case Decode():
@@ -94,25 +94,30 @@ class Feed:
                 answers[i] = found
         return answers
 
-    def _read(self, url: str | None, ranges: list[Any]) -> Sequence[Answer]:
-        if url is None:
+    def _read(self, place: tuple[str, str | None] | None, ranges: list[Any]) -> Sequence[Answer]:
+        if place is None:
             return _ranges(self._main, ranges, self._size)
-        other = self._other(url)
+        other = self._other(*place)
         if isinstance(other, FileFault):
             return [Fault(other)] * len(ranges)
         return _ranges(other.source, ranges, other.info.size or 0)
 
-    def _other(self, url: str) -> NamedFile | FileFault:
-        """Another file, or why there is none; asked for once."""
-        full = join(self._main.url, url)
-        found = self._others.get(full)
+    def _other(self, url: str, by: str | None = None) -> NamedFile | FileFault:
+        """Another file, or why there is none; asked for once.
+
+        Who names it counts, and so does the scanned file, which led there: neither lends the other its rights.
+        """
+        main = self._main.url
+        full = join(main, url)
+        key = full, foreign(main, full) or (by is not None and foreign(join(main, by), full))
+        found = self._others.get(key)
         if found is None:
-            found = self._others[full] = self._open(full)
+            found = self._others[key] = self._open(SourceInfo(full, foreign=key[1]))
         return found
 
-    def _open(self, url: str) -> NamedFile | FileFault:
+    def _open(self, info: SourceInfo) -> NamedFile | FileFault:
+        url = info.url
         try:
-            info = SourceInfo(url, foreign=foreign(self._main.url, url))
             source = cached(opened(self._opener, info), self._block)
             if isinstance(source, LocalSource):
                 source.read([ByteRange(0, 0)])  # a folder opens like a file, and fails only here
@@ -126,8 +131,8 @@ class Feed:
         except OSError as error:
             raise FetchFailed(url, f"{type(error).__name__}: {error}") from error
 
-    def _stat(self, url: str) -> Answer:
-        other = self._other(url)
+    def _stat(self, url: str, by: str | None) -> Answer:
+        other = self._other(url, by)
         if isinstance(other, Absent):
             return None
         if isinstance(other, FileFault):
@@ -135,7 +140,7 @@ class Feed:
         return other.info
 
     def _whole(self, ask: Whole) -> Answer:
-        other = self._other(ask.url)
+        other = self._other(ask.url, ask.by)
         if isinstance(other, FileFault):
             # What the policy forbids may well be there: only what the storage itself says counts as "not there".
             gone = isinstance(other, Absent) or (isinstance(other, Forbidden) and other.__cause__ is not None)

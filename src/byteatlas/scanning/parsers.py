@@ -42,8 +42,9 @@ def buffers(answers: Sequence[Answer]) -> list[Buffer]:
     for answer in answers:
         if type(answer) is Fault:
             raise answer.error
-    found: Any = answers
-    return found  # type: ignore[no-any-return]
+    checked: Any = answers
+    found: list[Buffer] = checked
+    return found
 
 
 def read(asks: Sequence[ByteRange | Elsewhere | Decode]) -> Parse[list[Buffer]]:

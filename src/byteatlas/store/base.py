@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from byteatlas.errors import BadRequest, FetchFailed, Forbidden, NotFound
 from byteatlas.io.source import Source
+from byteatlas.meta.names import legal_name
 from byteatlas.types import Buffer
 
 TEMPORARY = ".byteatlas-part-"
@@ -106,12 +107,12 @@ def check_key(key: str) -> str:
 def check_path(path: str) -> str:
     """A node's path, without slashes at its ends. Raises `NotFound` for names that no node can have.
 
-    Zarr v3 core, "Node names": not empty, no slash, not only dots, no reserved prefix ``__``.
+    The rule is that of `byteatlas.meta.names`. A backslash separates names on some systems, so it is in no key.
     """
     clean = path.strip("/")
     if not clean:
         return ""
     for name in clean.split("/"):
-        if not name.strip(".") or name.startswith("__") or "\0" in name or "\\" in name:
+        if not legal_name(name) or "\\" in name:
             raise NotFound(f"{name!r} in {path!r} is not a legal node name")
     return clean

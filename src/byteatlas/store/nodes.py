@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from byteatlas.errors import InvalidMetadata, NotFound, Unsupported
 from byteatlas.meta import v1, v2, v3
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
+from byteatlas.meta.names import legal_name
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.documents import MOST_BYTES, load_object
 from byteatlas.types import JSON
@@ -90,7 +91,7 @@ class Nodes:
         names = self._store.names(path)
         if names is None:
             raise Unsupported("listing", f"{self._store.url} cannot be listed and has no consolidated metadata", path)
-        paths = [f"{path}/{n}" if path else n for n in names if _is_name(n)]
+        paths = [f"{path}/{n}" if path else n for n in names if legal_name(n)]
         found = self._kinds(paths)
         return {p.rpartition("/")[2]: kind for p, kind in zip(paths, found, strict=True) if kind is not None}
 
@@ -150,7 +151,7 @@ class Nodes:
         names = self._store.names(path)
         if not names or depth >= IMPLICIT_DEPTH:
             return False
-        below = [f"{path}/{n}" if path else n for n in names if _is_name(n)][:64]
+        below = [f"{path}/{n}" if path else n for n in names if legal_name(n)][:64]
         return any(self.kind(p) is not None for p in below) or any(self._implicit(p, depth + 1) for p in below)
 
     def _consolidated(self) -> Mapping[str, JSON]:
@@ -176,9 +177,5 @@ class Nodes:
                 name, slash, _ = key[len(start) :].partition("/")
                 if slash:
                     names[name] = None
-        found = {name: self.kind(start + name) or "group" for name in names if _is_name(name)}
+        found = {name: self.kind(start + name) or "group" for name in names if legal_name(name)}
         return dict(found)
-
-
-def _is_name(name: str) -> bool:
-    return bool(name.strip(".")) and not name.startswith(("__", ".z")) and name != "zarr.json"

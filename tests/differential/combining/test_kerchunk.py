@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.api.reading import reader
 from byteatlas.combining import CombineOptions, combine
 from byteatlas.combining.kerchunk import multi_zarr

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.combining import FromVariable
 from byteatlas.errors import Conflict
 

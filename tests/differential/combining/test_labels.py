@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.array_support import RAW, opener, virtual
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.api.reading import reader
 from byteatlas.array import open_node
 from byteatlas.combining.chunks.small_arrays import inline_array

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.errors import Conflict
 
 h5py = pytest.importorskip("h5py")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.combining.coordinates.times import conversion, parse_units
 from byteatlas.errors import Conflict
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.array import Array
 from byteatlas.combining import ByOrder, CombineOptions, Compute, FromAttribute, FromName, FromVariable, Values
 from byteatlas.combining.kerchunk import kerchunk_map

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fixtures.hdf5.make_hard_cases import CASES
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group
 
@@ -61,10 +61,10 @@ def expected(dataset: h5py.Dataset) -> Any:
 def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = CASES[name](tmp_path)
     monkeypatch.chdir(tmp_path)  # the library looks for external raw files in the working directory
-    virtual = api.scan(str(path), on_refusal="ignore")
+    virtual = ba.scan(str(path), on_refusal="ignore")
     refused = {item.path: item.reason for item in virtual.report if item.status == "refused"}
     assert refused == {key[1]: reason for key, reason in REFUSED.items() if key[0] == name}
-    root = api.open(virtual)
+    root = ba.open(virtual)
     assert isinstance(root, Group)
     seen = 0
     with h5py.File(path) as file:
@@ -86,7 +86,7 @@ def _is_dataset(file: h5py.File, where: str) -> bool:
 
 
 def test_attributes_of_every_kind(tmp_path: Path) -> None:
-    attributes = api.scan(str(CASES["attr_zoo"](tmp_path))).arrays["d"].meta.attributes
+    attributes = ba.scan(str(CASES["attr_zoo"](tmp_path))).arrays["d"].meta.attributes
     assert attributes["nan"] != attributes["nan"]
     assert attributes["arr"] == [0, 1, 2]
     assert attributes["big"] == 2**63 + 1
@@ -100,10 +100,10 @@ def test_attributes_of_every_kind(tmp_path: Path) -> None:
 
 
 def test_dense_attributes(tmp_path: Path) -> None:
-    attributes = api.scan(str(CASES["big_attr_dense"](tmp_path))).arrays["d"].meta.attributes
+    attributes = ba.scan(str(CASES["big_attr_dense"](tmp_path))).arrays["d"].meta.attributes
     assert attributes == {f"a{i}": "x" * 1000 for i in range(200)}
 
 
 def test_two_scales_on_one_dimension(tmp_path: Path) -> None:
-    array = api.scan(str(CASES["multi_scales"](tmp_path))).arrays["d"]
+    array = ba.scan(str(CASES["multi_scales"](tmp_path))).arrays["d"]
     assert array.meta.dimension_names == ("s1",)

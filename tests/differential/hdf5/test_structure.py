@@ -14,7 +14,7 @@ import pytest
 from fixtures.hdf5.make_structure import VERSIONS, WRITERS
 from tests.places import FIXTURES
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group
 from byteatlas.manifest.model import MISSING, VirtualArray, VirtualGroup
@@ -39,7 +39,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 
 def opened(virtual: VirtualGroup) -> Group:
-    root = api.open(virtual)
+    root = ba.open(virtual)
     assert isinstance(root, Group)
     return root
 
@@ -52,7 +52,7 @@ def array(virtual: VirtualGroup, name: str) -> Array:
 
 def compare(path: Path, refused: dict[str, str]) -> VirtualGroup:
     """Every array reads as h5py reads the dataset of that path, the refused ones are refused for this reason."""
-    virtual = api.scan(str(path), on_refusal="ignore")
+    virtual = ba.scan(str(path), on_refusal="ignore")
     assert {i.path: i.reason for i in virtual.report if i.status == "refused"} == refused
     with h5py.File(path) as file:
         for where, node in opened(virtual).walk():
@@ -84,7 +84,7 @@ def test_groups(make: Make, version: str) -> None:
 def test_shared_messages() -> None:
     """Everything that the library can share, in lists and trees; shared attributes of objects that have many."""
     path = FIXTURES / "hdf5" / "shared_messages.h5"
-    virtual = api.scan(str(path), on_refusal="raise")
+    virtual = ba.scan(str(path), on_refusal="raise")
     root, seen = opened(virtual), 0
     with h5py.File(path) as file:
         for where, node in root.walk():
@@ -169,7 +169,7 @@ def test_virtual_selections_that_are_no_product(tmp_path: Path) -> None:
 
 
 def test_dimension_names(make: Make) -> None:
-    virtual = api.scan(str(make("dimensions")))
+    virtual = ba.scan(str(make("dimensions")))
     names = {p: a.meta.dimension_names for p, a in virtual.walk() if isinstance(a, VirtualArray)}
     assert names == {
         "time": ("time",),
@@ -186,7 +186,7 @@ def test_dimension_names(make: Make) -> None:
 
 
 def test_made_up_dimension_names(make: Make) -> None:
-    virtual = api.scan(str(make("phony")))
+    virtual = ba.scan(str(make("phony")))
     a, b = (virtual.arrays[n].meta.dimension_names for n in "ab")
     assert a is not None
     assert b == a[::-1]
@@ -204,7 +204,7 @@ def test_eight_threads_see_what_one_sees(make: Make) -> None:
 
 
 def _summary(path: str) -> Any:
-    virtual = api.scan(path, on_refusal="ignore")
+    virtual = ba.scan(path, on_refusal="ignore")
     arrays = [
         (p, a.meta.shape, a.manifest.load().offset.tolist()) for p, a in virtual.walk() if isinstance(a, VirtualArray)
     ]
@@ -216,7 +216,7 @@ def test_large_contiguous_data_become_chunks(tmp_path: Path) -> None:
     values = np.arange(64 * 50 * 40, dtype="<f8").reshape(64, 50, 40)
     with h5py.File(path, "w") as file:
         file["d"] = values
-    virtual = api.scan(str(path), options=ScanOptions(target_chunk=100_000))
+    virtual = ba.scan(str(path), options=ScanOptions(target_chunk=100_000))
     grid = virtual.arrays["d"].meta.grid
     assert grid == RegularGrid((4, 50, 40))
     np.testing.assert_array_equal(array(virtual, "d")[5:20, 3], values[5:20, 3])
@@ -230,7 +230,7 @@ def test_external_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             external = [(f"{name}_{i}.bin", 3, size) for i, size in enumerate(parts)]
             file.create_dataset(name, (10, 6), "<i4", external=external)[...] = values
     (tmp_path / "short_0.bin").write_bytes(b"123")
-    virtual = api.scan("main.h5", on_refusal="ignore")
+    virtual = ba.scan("main.h5", on_refusal="ignore")
     assert [(i.path, i.reason) for i in virtual.report if i.status == "refused"] == [("short", "external-storage")]
     for name in ("rows", "even", "torn"):
         np.testing.assert_array_equal(array(virtual, name)[...], values, err_msg=name)
@@ -238,11 +238,11 @@ def test_external_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_small_arrays_copied_into_the_map(make: Make) -> None:
     path = make("links")
-    virtual = api.scan(str(path), on_refusal="ignore", options=ScanOptions(inline_below=30))
+    virtual = ba.scan(str(path), on_refusal="ignore", options=ScanOptions(inline_below=30))
     status = {item.path: item.status for item in virtual.report if item.reason is None}
     assert status["group/real"] == status["soft"] == "virtual"  # 48 bytes
     path = make("phony")
-    virtual = api.scan(str(path), options=ScanOptions(inline_below=100))
+    virtual = ba.scan(str(path), options=ScanOptions(inline_below=100))
     assert {i.path: i.status for i in virtual.report} == {
         "a": "inlined",
         "b": "inlined",
@@ -253,6 +253,6 @@ def test_small_arrays_copied_into_the_map(make: Make) -> None:
 
 
 def test_one_group_only(make: Make) -> None:
-    virtual = api.scan(str(make("phony")), options=ScanOptions(group="/group"))
+    virtual = ba.scan(str(make("phony")), options=ScanOptions(group="/group"))
     assert list(virtual.arrays) == ["c"]
     assert not virtual.groups

@@ -13,7 +13,7 @@ from tests.hdf5_reading import plain, read_array, same, scan_file
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import VirtualArray
-from byteatlas_scanners.hdf5.format.types import Bits, Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Bits, Datatype, DatatypeClass
 from byteatlas_scanners.hdf5.values import fillvalue
 
 RECORD = np.dtype([("a", "<i2"), ("b", ">f8")])
@@ -81,8 +81,8 @@ def test_when_fill_values_are_written_decides_what_is_read(
 
 
 def test_array_types_take_a_uniform_fill_value() -> None:
-    base = Datatype(Kind.INTEGER, 4, bits=Bits("<", 0, 32, True))
-    kind = Datatype(Kind.ARRAY, 12, base=base, dims=(3,))
+    base = Datatype(DatatypeClass.INTEGER, 4, bits=Bits("<", 0, 32, True))
+    kind = Datatype(DatatypeClass.ARRAY, 12, base=base, dims=(3,))
     raw = np.array([4, 4, 4], "<i4").tobytes()
     assert fillvalue.resolve(fillvalue.Fill(value=raw), kind) == 4
     with pytest.raises(Unsupported):

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array.array import Array
 
 Shape = tuple[int, ...]
@@ -64,10 +64,10 @@ def write_virtual(path: Path, rng: random.Random) -> None:
 def test_random_pieces(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "all.h5"
     write_virtual(path, random.Random(seed))
-    virtual = api.scan(str(path), on_refusal="ignore")
+    virtual = ba.scan(str(path), on_refusal="ignore")
     reasons = {item.reason for item in virtual.report if item.status == "refused"}
     assert reasons <= {"virtual-dataset"}
-    root: Any = api.open(virtual)
+    root: Any = ba.open(virtual)
     arrays = {name: node for name, node in root.walk() if isinstance(node, Array)}
     assert arrays
     with h5py.File(path) as file:

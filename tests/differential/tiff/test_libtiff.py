@@ -19,7 +19,7 @@ from fixtures.tiff.raw_tiff import LONG, RATIONAL, SHORT, Raw, gray, write
 from numpy.typing import NDArray
 from PIL import Image
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.errors import CorruptChunk, CorruptFile, Unsupported
 
 HEIGHT, WIDTH = 37, 50
@@ -30,7 +30,7 @@ def load(tmp_path: Path) -> Any:
     def values(data: bytes) -> NDArray[Any]:
         file = tmp_path / "a.tif"
         file.write_bytes(data)
-        root: Any = api.open(api.scan(str(file), on_refusal="raise"))
+        root: Any = ba.open(ba.scan(str(file), on_refusal="raise"))
         return np.asarray(root["data"][...])
 
     return values
@@ -95,7 +95,7 @@ def test_verify_asks_libtiff(tmp_path: Path) -> None:
     stream = jpeg()
     (tmp_path / "b.tif").write_bytes(write([Raw(old() | {513: (LONG, [8]), 514: (LONG, [len(stream)])}, [stream])]))
     for name in ("a.tif", "b.tif"):
-        assert [i.status for i in api.verify(str(tmp_path / name)).items] == ["equal"]
+        assert [i.status for i in ba.verify(str(tmp_path / name)).items] == ["equal"]
 
 
 # Old-style JPEG -------------------------------------------------------------------------------------------------------

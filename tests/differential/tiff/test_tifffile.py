@@ -12,7 +12,7 @@ import tifffile
 from fixtures.tiff.make_tiff import ramp, tifffile_bytes
 from PIL import Image
 
-from byteatlas import api
+import byteatlas as ba
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "strips": {"rowsperstrip": 7},
@@ -28,8 +28,8 @@ def check(data: bytes, tmp_path: Path, expected: np.ndarray | None = None, *, to
     file = tmp_path / "a.tif"
     file.write_bytes(data)
     expected = tifffile.imread(io.BytesIO(data)) if expected is None else expected
-    virtual = api.scan(str(file), on_refusal="raise")
-    root: Any = api.open(virtual)
+    virtual = ba.scan(str(file), on_refusal="raise")
+    root: Any = ba.open(virtual)
     got = np.asarray(root["data"][...])
     assert got.shape == expected.shape
     assert got.dtype == expected.dtype or (got.dtype == np.uint8 and expected.dtype == bool)

@@ -12,7 +12,7 @@ import pytest
 import tifffile
 from fixtures.tiff.make_tiff import FILES, pyramid, ramp, sub_ifds, tifffile_bytes
 
-from byteatlas import api
+import byteatlas as ba
 
 zarr = pytest.importorskip("zarr")
 fsspec = pytest.importorskip("fsspec")
@@ -41,7 +41,7 @@ def by_zarr_python(data: bytes, tmp_path: Path) -> Any:
     imagecodecs.numcodecs.register_codecs(verbose=False)
     file, refs = tmp_path / "a.tif", tmp_path / "refs.json"
     file.write_bytes(data)
-    api.write(api.scan(str(file), on_refusal="raise"), str(refs))
+    ba.write(ba.scan(str(file), on_refusal="raise"), str(refs))
     mapper = fsspec.filesystem(
         "reference", fo=json.loads(refs.read_text()), remote_protocol="file", asynchronous=True,
         remote_options={"asynchronous": True},

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas.cli.app import run
 from byteatlas.cli.combine import date_pattern, source_of
 from byteatlas.combining import ByOrder, FromAttribute, FromName, FromVariable, Values

@@ -14,7 +14,7 @@ import pytest
 from tests.archives import small_archive
 from tests.places import ROOT
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array import Array
 from byteatlas.cli.app import STATUS, cli, run
 from byteatlas.cli.overview import COMMANDS, overview
@@ -42,7 +42,7 @@ def damaged(tmp_path: Path) -> Path:
     """A netCDF-4 file whose first chunk of ``sst`` has other bytes than when it was written."""
     path = tmp_path / "damaged.nc"
     data = bytearray(small_archive()[0].read_bytes())
-    sst = api.scan(small_archive()[0])["sst"]
+    sst = ba.scan(small_archive()[0])["sst"]
     assert isinstance(sst, VirtualArray)
     at = int(sst.manifest.load().offset[0])
     data[at + 10 : at + 30] = bytes(20)
@@ -224,7 +224,7 @@ def test_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["arrays"] == 9
     arrays = {a["path"]: a for a in documents("info", target, capsys=capsys)["arrays"]}
     assert arrays["atmosphere/t2m"]["chunks"] == [2, 36, 36]
-    ours, theirs = api.open(target, path="sst"), api.open(file, path="sst")
+    ours, theirs = ba.open(target, path="sst"), ba.open(file, path="sst")
     assert isinstance(ours, Array)
     assert isinstance(theirs, Array)
     assert (ours[...] == theirs[...]).all()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.maps import array_at
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array import Array
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare.bulk import BATCH, KnownEncodings
@@ -161,14 +161,14 @@ def test_common_attributes_of_the_result(policy: str, uneven: bool) -> None:
         time = inline_array(np.arange(steps) + 10 * i, ("time",), {"units": "days since 2000-01-01", "n": i})
         x = inline_array(np.arange(3), ("x",), {"units": "m", "actual_range": [0, i]})
         groups.append(VirtualGroup(GroupMeta(), {"v": values, "time": time, "x": x}))
-    prepared = api.prepare_combine(groups, "time", attributes=policy)
+    prepared = ba.prepare_combine(groups, "time", attributes=policy)
     result = prepared.result()
     kept = {"actual_range": [0, 7]} if policy == "first" else {}
     assert attributes_of(result, "v") == {"units": "K", "source": "model", **kept}
     x_kept = {"actual_range": [0, 0]} if policy == "first" else {}
     assert attributes_of(result, "x") == {"units": "m", **x_kept}
     assert {f.variable for f in prepared.findings if f.code == "attributes"} == {"v", "x", "time"}
-    opened = api.open(result, path="v")
+    opened = ba.open(result, path="v")
     assert isinstance(opened, Array)
     np.testing.assert_array_equal(opened[:, 0], np.repeat(range(4), [2, 2, 2 + uneven, 2]))
 
@@ -184,8 +184,8 @@ def test_raw_deflate_streams_and_wrapped_ones_are_two_encodings() -> None:
         stored(CodecSpec("numcodecs.imagecodecs_deflate", {"level": level, "raw": raw}))
         for level, raw in ((1, True), (1, False), (9, True))
     )
-    two = api.combine([raw, wrapped], "time")["v"]
-    one = api.combine([raw, other], "time")["v"]
+    two = ba.combine([raw, wrapped], "time")["v"]
+    one = ba.combine([raw, other], "time")["v"]
     assert isinstance(two, VirtualArray)
     assert isinstance(one, VirtualArray)
     assert len(two.meta.encodings) == 2
@@ -200,5 +200,5 @@ def test_attributes_are_common_when_their_types_are(values: tuple[object, ...], 
     """Those that say what numbers mean are common when their numbers are, however a writer spelled them."""
     codec = CodecSpec("numcodecs.zlib", {"level": 1})
     files = [stored(codec, note=v, scale_factor=f, flag_values=[0, f]) for v, f in zip(values, (2, 2.0), strict=True)]
-    found = attributes_of(api.combine(files, "time"), "v")
+    found = attributes_of(ba.combine(files, "time"), "v")
     assert repr(found) == repr({**kept, "scale_factor": 2, "flag_values": [0, 2]})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.maps import array_at
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare.intern import MOST, Sharing
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, single_source
@@ -81,8 +81,8 @@ def test_shared_and_not_shared_combine_alike() -> None:
     files = [one_file(i, level=4 + i % 2, units="K") for i in range(6)]
     files[3] = replace(files[3], arrays={**files[3].arrays, "a": array_at(one_file(3, fill=np.float32(7)), "a")})
     sharing = Sharing()
-    own = api.combine(files, "time")
-    shared = api.combine([sharing.group(f) for f in files], "time")
+    own = ba.combine(files, "time")
+    shared = ba.combine([sharing.group(f) for f in files], "time")
     for path, node in own.walk():
         if isinstance(node, VirtualArray):
             other, mine = array_at(shared, path), node.manifest.load()

@@ -7,7 +7,7 @@ from tests.places import ROOT, load_program
 from byteatlas.meta.model import CodecSpec
 from byteatlas_scanners.hdf5.filters.message import Filter
 from byteatlas_scanners.hdf5.filters.registry import OWN, ROWS, Row
-from byteatlas_scanners.hdf5.format.types import Bits, Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Bits, Datatype, DatatypeClass
 
 FOLDER = ROOT / "docs" / "status"
 
@@ -25,7 +25,7 @@ VALUES = {
 def _codecs(row: Row) -> list[CodecSpec]:
     assert row.codecs is not None
     size = 1 if row.id in (32018, 32019) else 4
-    kind = Datatype(Kind.INTEGER, size, bits=Bits("<", 0, 8 * size, False))
+    kind = Datatype(DatatypeClass.INTEGER, size, bits=Bits("<", 0, 8 * size, False))
     return list(row.codecs(Filter(row.id, row.name, 0, VALUES.get(row.id, ())), kind, (16,)))
 
 

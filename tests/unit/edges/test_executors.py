@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteatlas import api as ba
+import byteatlas as ba
 from byteatlas import errors
 from byteatlas.cli.app import run
 from byteatlas.combining import CombineOptions

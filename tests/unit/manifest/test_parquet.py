@@ -13,7 +13,7 @@ import pytest
 from tests.documents import zarray
 from tests.maps import array, references
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.cli.app import run
 from byteatlas.errors import FetchFailed, InvalidMetadata
 from byteatlas.manifest.model import Inline, Remote, VirtualGroup
@@ -183,15 +183,15 @@ def test_parts_that_are_not_there_can_be_read_as_missing_chunks(tmp_path: Path) 
     node = read_references(refs)
     write_references(node, tmp_path / "m.parquet", options=MapWriteOptions(record_size=2))
     (tmp_path / "m.parquet" / "x" / "refs.1.parq").unlink()
-    root: Any = api.open(tmp_path / "m.parquet")
+    root: Any = ba.open(tmp_path / "m.parquet")
     with pytest.raises(FetchFailed, match="absent_parts"):
         root["x"][...]
-    lenient: Any = api.open(tmp_path / "m.parquet", absent_parts="missing")
+    lenient: Any = ba.open(tmp_path / "m.parquet", absent_parts="missing")
     assert lenient["x"][...].tolist() == [0, 1, -1, -1, 4, 5]
     arguments = [str(tmp_path / "m.parquet"), str(tmp_path / "whole.parquet"), "--absent-parts", "missing"]
     assert run(["convert", *arguments]) == 0
-    whole: Any = api.open(tmp_path / "whole.parquet")
+    whole: Any = ba.open(tmp_path / "whole.parquet")
     assert whole["x"][...].tolist() == [0, 1, -1, -1, 4, 5]
     assert run(["copy", arguments[0], str(tmp_path / "s.zarr"), "--absent-parts", "missing"]) == 0
-    stored: Any = api.open(tmp_path / "s.zarr")
+    stored: Any = ba.open(tmp_path / "s.zarr")
     assert stored["x"][...].tolist() == [0, 1, -1, -1, 4, 5]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.places import FIXTURES
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array import Group
 
 FIXTURE = FIXTURES / "netcdf3" / "cdf1.nc"
@@ -18,9 +18,9 @@ def test_scan_of_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "maps").mkdir()
     (tmp_path / "data" / "a.nc").write_bytes(FIXTURE.read_bytes())
     monkeypatch.chdir(tmp_path)
-    api.write(api.scan("data/a.nc"), "maps/a.json")
+    ba.write(ba.scan("data/a.nc"), "maps/a.json")
     monkeypatch.chdir("/")
-    ours, theirs = api.open(tmp_path / "maps" / "a.json"), api.open(FIXTURE)
+    ours, theirs = ba.open(tmp_path / "maps" / "a.json"), ba.open(FIXTURE)
     assert isinstance(ours, Group)
     assert isinstance(theirs, Group)
     for name, array in theirs.arrays().items():

@@ -11,7 +11,7 @@ import pytest
 from tests.archives import small_archive
 from tests.http_server import Served, serve
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array import Group
 from byteatlas.errors import FetchFailed
 from byteatlas.io.open import open_source
@@ -82,7 +82,7 @@ def served() -> Iterator[Served]:
 
 
 def test_remote_equals_local(served: Served) -> None:
-    remote, local = api.open(f"{served.url}/a.nc"), api.open(small_archive()[0])
+    remote, local = ba.open(f"{served.url}/a.nc"), ba.open(small_archive()[0])
     assert isinstance(remote, Group)
     assert isinstance(local, Group)
     for name, array in local.arrays().items():
@@ -90,9 +90,9 @@ def test_remote_equals_local(served: Served) -> None:
 
 
 def test_files_smaller_than_a_block(served: Served) -> None:
-    assert list(api.scan(f"{served.url}/tiny.nc").arrays) == []
+    assert list(ba.scan(f"{served.url}/tiny.nc").arrays) == []
     with pytest.raises(FetchFailed):
-        api.scan(f"{served.url}/nothing.nc")
+        ba.scan(f"{served.url}/nothing.nc")
 
 
 def test_warming_asks_at_the_same_time() -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from tests.http_server import serve
 
+import byteatlas as ba
 from byteatlas.array import Array, open_store
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.write import create_array
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Forbidden, InvalidMetadata, NotFound, Unsupported
 from byteatlas.io.local import LocalSource
 from byteatlas.io.sources.memory import MemorySource
+from byteatlas.meta.zom import model as zom
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.documents import load_json, load_object
@@ -232,10 +235,27 @@ def test_what_can_be_opened(tmp_path: Path) -> None:
         open_as_store(5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("path", ["..", "a/..", "__x", "a/...", "a/./b", "a\\b"])
+@pytest.mark.parametrize("path", ["..", "a/..", "a/zarr.json", "a/...", "a/./b", "a\\b"])
 def test_illegal_node_names(path: str) -> None:
     with pytest.raises(NotFound):
         check_path(path)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_members_that_begin_with_two_underscores(tmp_path: Path, zarr_format: Literal[2, 3]) -> None:
+    """xarray names unnamed arrays so. They are listed, read, copied and part of a model."""
+    name, values = "__xarray_dataarray_variable__", np.arange(6)
+    meta = ba.array_meta((6,), values.dtype, zarr_format=zarr_format)
+    source, target = tmp_path / "a.zarr", tmp_path / "b.zarr"
+    ba.create_array(source, f"g/__index/{name}", meta)[...] = values
+    assert check_path(f"/__index/{name}") == f"__index/{name}"
+    ba.copy(source, target)
+    for place in (source, target):
+        root = ba.open(place)
+        assert isinstance(root, ba.Group)
+        assert [path for path, _ in root.walk()] == ["g", "g/__index", f"g/__index/{name}"]
+        np.testing.assert_array_equal(np.asarray(root[f"g/__index/{name}"]), values)
+    assert f"g/__index/{name}" in zom.from_model(ba.to_model(source))
 
 
 def test_documents() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from docs.examples.grids_scanner import GridsScanner
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.errors import BadRequest, FetchFailed, FileFault
 from byteatlas.io.source import Source
 from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualGroup
@@ -52,8 +52,8 @@ def test_the_example_reads_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "x.grids"
     path.write_bytes(grids())
     Path(f"{path}.json").write_text('{"a": {"units": "m"}}')
-    found = api.scan(path, scanners={"grids": GridsScanner()}, on_refusal="ignore")
-    root: Any = api.open(found)
+    found = ba.scan(path, scanners={"grids": GridsScanner()}, on_refusal="ignore")
+    root: Any = ba.open(found)
     for name, expected in VALUES.items():
         np.testing.assert_array_equal(root[name][...], expected)
     assert root["a"].attrs == {"units": "m"}

@@ -13,11 +13,11 @@ from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.contract import Decode, Parse
 from byteatlas.scanning.parsers import settle
 from byteatlas.types import Buffer, Shape
-from byteatlas_scanners.hdf5.filters.message import Pipeline
+from byteatlas_scanners.hdf5.filters.message import FilterPipeline
 from byteatlas_scanners.hdf5.filters.registry import codecs
-from byteatlas_scanners.hdf5.format.types import Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Datatype, DatatypeClass
 
-RAW_BYTES = Datatype(Kind.OPAQUE, 1)
+RAW_BYTES = Datatype(DatatypeClass.OPAQUE, 1)
 
 
 class Filtered(NamedTuple):
@@ -36,7 +36,7 @@ class Filtered(NamedTuple):
 
 
 def unfiltered(
-    pipeline: Pipeline, blocks: Sequence[Filtered], dt: Datatype = RAW_BYTES, chunk: Shape = ()
+    pipeline: FilterPipeline, blocks: Sequence[Filtered], dt: Datatype = RAW_BYTES, chunk: Shape = ()
 ) -> Parse[list[Buffer]]:
     """The bytes of blocks before filters, all decoded together. Raises `Unsupported` and `CorruptFile`."""
     chains: dict[int, tuple[CodecSpec, ...]] = {}

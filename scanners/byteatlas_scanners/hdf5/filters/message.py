@@ -27,7 +27,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class FilterPipeline:
     """Filters in the order in which they were applied when writing."""
 
     filters: tuple[Filter, ...] = ()
@@ -39,7 +39,7 @@ class Pipeline:
         return tuple(f for i, f in enumerate(self.filters) if not mask >> i & 1)
 
 
-def parse(body: bytes) -> Pipeline:
+def parse(body: bytes) -> FilterPipeline:
     """The filter pipeline message, versions 1 and 2. Raises `CorruptFile`."""
     try:
         version, count = body[0], body[1]
@@ -52,7 +52,7 @@ def parse(body: bytes) -> Pipeline:
             filters.append(found)
     except (struct.error, IndexError) as error:
         raise CorruptFile(0, "a filter pipeline message is cut off") from error
-    return Pipeline(tuple(filters))
+    return FilterPipeline(tuple(filters))
 
 
 def _filter(body: bytes, at: int, version: int) -> tuple[Filter, int]:

@@ -17,7 +17,7 @@ from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf5.filters.message import Filter, Pipeline
+from byteatlas_scanners.hdf5.filters.message import Filter, FilterPipeline
 from byteatlas_scanners.hdf5.format.types import Datatype
 
 Codecs: TypeAlias = Callable[[Filter, Datatype, Shape], Iterable[CodecSpec]]
@@ -234,7 +234,7 @@ ROWS = (
 FILTERS: Mapping[int, Row] = {row.id: row for row in ROWS}
 
 
-def codecs(pipeline: Pipeline, mask: int, dt: Datatype, chunk_shape: Shape) -> tuple[CodecSpec, ...]:
+def codecs(pipeline: FilterPipeline, mask: int, dt: Datatype, chunk_shape: Shape) -> tuple[CodecSpec, ...]:
     """The bytes -> bytes codecs of a chunk with this filter mask, in encoding order.
 
     ``chunk_shape`` is the dataset's own (without the dimensions of an array datatype).

@@ -18,8 +18,8 @@ from byteatlas_scanners.hdf5.format.header import (
     DATASPACE,
     DATATYPE,
     SHARED,
-    Header,
     Message,
+    ObjectHeader,
 )
 from byteatlas_scanners.hdf5.format.shared import Shared, in_heap
 from byteatlas_scanners.hdf5.format.types import Datatype
@@ -41,12 +41,14 @@ class Attribute(NamedTuple):
     order: int = -1
 
 
-def dense(header: Header) -> bool:
+def dense(header: ObjectHeader) -> bool:
     """Whether some attributes of an object may be in a fractal heap."""
     return any(m.type == ATTRIBUTE_INFO for m in header.messages)
 
 
-def read_attributes(shared: Shared, types: datatype.Cache, header: Header) -> Parse[tuple[list[Attribute], list[str]]]:
+def read_attributes(
+    shared: Shared, types: datatype.Cache, header: ObjectHeader
+) -> Parse[tuple[list[Attribute], list[str]]]:
     """All attributes of an object, in creation order where it was tracked, and which ones are damaged and why.
 
     The object's data do not depend on its attributes: those that are damaged are left out, and named.

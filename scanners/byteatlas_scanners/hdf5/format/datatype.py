@@ -9,11 +9,12 @@ import struct
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import CorruptFile
+from byteatlas.types import ByteOrder
 from byteatlas.values import replace
-from byteatlas_scanners.hdf5.format.types import Bits, Datatype, Float, Kind, Member
-from byteatlas_scanners.hdf5.values.zarr_type import Stored, to_zarr
+from byteatlas_scanners.hdf5.format.types import Bits, Datatype, DatatypeClass, Float, Member
+from byteatlas_scanners.hdf5.values.zarr_type import StoredType, to_zarr
 
-__all__ = ["Bits", "Datatype", "Float", "Kind", "Member", "Stored", "parse", "parse_at", "to_zarr"]
+__all__ = ["Bits", "Datatype", "DatatypeClass", "Float", "Member", "StoredType", "parse", "parse_at", "to_zarr"]
 
 Cache: TypeAlias = dict[bytes, Datatype]
 
@@ -24,8 +25,6 @@ MOST_DIMENSIONS = 32
 _HEAD = struct.Struct("<BBHI").unpack_from  # class and version, bit field (8 + 16 bits), size
 _INTEGER = struct.Struct("<HH").unpack_from
 _FLOAT = struct.Struct("<HHBBBBI").unpack_from
-
-Order: TypeAlias = Literal["<", ">"]
 
 
 def parse(body: bytes, offset: int = 0, cache: Cache | None = None) -> Datatype:
@@ -67,13 +66,13 @@ def _datatype(body: bytes, at: int, depth: int) -> tuple[Datatype, int]:
 def _integer(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     offset, precision = _INTEGER(body, at)
     _check_bits(at, size, offset, precision)
-    return Datatype(Kind.INTEGER, size, version, Bits(_order(bits), offset, precision, bool(bits & 8))), at + 4
+    return Datatype(DatatypeClass.INTEGER, size, version, Bits(_order(bits), offset, precision, bool(bits & 8))), at + 4
 
 
 def _bitfield(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     offset, precision = _INTEGER(body, at)
     _check_bits(at, size, offset, precision)
-    return Datatype(Kind.BITFIELD, size, version, Bits(_order(bits), offset, precision, False)), at + 4
+    return Datatype(DatatypeClass.BITFIELD, size, version, Bits(_order(bits), offset, precision, False)), at + 4
 
 
 def _float(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
@@ -88,7 +87,9 @@ def _float(body: bytes, at: int, bits: int, size: int, version: int, depth: int)
     if norm == 3 or (vax and not bits & 1):
         raise CorruptFile(at, "a floating-point type of unknown normalisation or byte order")
     layout = Float(sign, exponent_at, exponent, mantissa_at, mantissa, bias, norm, vax)
-    return Datatype(Kind.FLOAT, size, version, Bits(_order(bits), offset, precision, True), number=layout), at + 12
+    return Datatype(
+        DatatypeClass.FLOAT, size, version, Bits(_order(bits), offset, precision, True), number=layout
+    ), at + 12
 
 
 def _check_bits(at: int, size: int, offset: int, precision: int) -> None:
@@ -96,19 +97,19 @@ def _check_bits(at: int, size: int, offset: int, precision: int) -> None:
         raise CorruptFile(at, f"{precision} bits at bit {offset} of {size} bytes")
 
 
-def _order(bits: int) -> Order:
+def _order(bits: int) -> ByteOrder:
     return ">" if bits & 1 else "<"
 
 
 def _time(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
-    return Datatype(Kind.TIME, size, version, Bits(_order(bits), 0, 8 * size, True)), at + 2
+    return Datatype(DatatypeClass.TIME, size, version, Bits(_order(bits), 0, 8 * size, True)), at + 2
 
 
 def _string(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     padding, charset = bits & 15, bits >> 4 & 15
     if padding > 2 or charset > 1:
         raise CorruptFile(at, f"a string of padding {padding}, character set {charset}")
-    return Datatype(Kind.STRING, size, version, padding=padding, charset=charset), at
+    return Datatype(DatatypeClass.STRING, size, version, padding=padding, charset=charset), at
 
 
 def _opaque(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
@@ -116,7 +117,7 @@ def _opaque(body: bytes, at: int, bits: int, size: int, version: int, depth: int
     if at + length > len(body):
         raise CorruptFile(at, "an opaque type's tag is cut off")
     tag = body[at : at + length].split(b"\0")[0].decode("latin-1")
-    return Datatype(Kind.OPAQUE, size, version, tag=tag), at + length
+    return Datatype(DatatypeClass.OPAQUE, size, version, tag=tag), at + length
 
 
 def _compound(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
@@ -145,7 +146,7 @@ def _compound(body: bytes, at: int, bits: int, size: int, version: int, depth: i
         members.append(Member(name, offset, kind))
     if len({m.name for m in members}) < len(members) or not all(m.name for m in members):
         raise CorruptFile(at, "two members of a compound with one name, or one without")
-    return Datatype(Kind.COMPOUND, size, version, members=tuple(members)), at
+    return Datatype(DatatypeClass.COMPOUND, size, version, members=tuple(members)), at
 
 
 def _name(body: bytes, at: int, padded: bool) -> tuple[str, int]:
@@ -162,13 +163,13 @@ def _name(body: bytes, at: int, padded: bool) -> tuple[str, int]:
 
 
 def _reference(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
-    return Datatype(Kind.REFERENCE, size, version, reference=bits & 15), at
+    return Datatype(DatatypeClass.REFERENCE, size, version, reference=bits & 15), at
 
 
 def _enum(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     base, at = _datatype(body, at, depth + 1)
     names: list[str] = []
-    if base.size != size or base.kind is not Kind.INTEGER or base.bits is None:
+    if base.size != size or base.kind is not DatatypeClass.INTEGER or base.bits is None:
         raise CorruptFile(at, "an enumeration that is not of integers")
     count = bits & 0xFFFF
     for _ in range(count):
@@ -180,7 +181,7 @@ def _enum(body: bytes, at: int, bits: int, size: int, version: int, depth: int) 
     raws = (body[at + i * size : at + (i + 1) * size] for i in range(count))
     values = tuple(int.from_bytes(raw, order, signed=base.bits.signed) for raw in raws)
     pairs = tuple(zip(names, values, strict=True))
-    return Datatype(Kind.ENUM, size, version, base.bits, base=base, symbols=pairs), at + count * size
+    return Datatype(DatatypeClass.ENUM, size, version, base.bits, base=base, symbols=pairs), at + count * size
 
 
 def _vlen(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
@@ -188,7 +189,7 @@ def _vlen(body: bytes, at: int, bits: int, size: int, version: int, depth: int) 
     text, padding, charset = bits & 15, bits >> 4 & 15, bits >> 8 & 15
     if text > 1:
         raise CorruptFile(at, f"a variable-length type of kind {text}")
-    kind = Kind.VLEN_STRING if text else Kind.VLEN
+    kind = DatatypeClass.VLEN_STRING if text else DatatypeClass.VLEN
     return Datatype(kind, size, version, padding=padding, charset=charset, base=base), at
 
 
@@ -209,14 +210,14 @@ def _array_of(at: int, dims: tuple[int, ...], base: Datatype, size: int | None, 
         total *= length
     if not 0 < total <= MOST_SIZE or (size is not None and total != size):
         raise CorruptFile(at, f"an array type {dims} of {total} bytes where {size} are announced")
-    return Datatype(Kind.ARRAY, total, version, dims=dims, base=base)
+    return Datatype(DatatypeClass.ARRAY, total, version, dims=dims, base=base)
 
 
 def _complex(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     base, at = _datatype(body, at, depth + 1)
-    if base.kind is not Kind.FLOAT or 2 * base.size != size:
+    if base.kind is not DatatypeClass.FLOAT or 2 * base.size != size:
         raise CorruptFile(at, "a complex type that is not two floats")
-    return replace(base, kind=Kind.COMPLEX, size=size, version=version, base=base), at
+    return replace(base, kind=DatatypeClass.COMPLEX, size=size, version=version, base=base), at
 
 
 _CLASSES = {

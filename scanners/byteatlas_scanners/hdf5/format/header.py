@@ -49,7 +49,7 @@ class Message(NamedTuple):
     order: int = -1
 
 
-class Header(NamedTuple):
+class ObjectHeader(NamedTuple):
     """All messages of an object, in the file's order, without null messages and continuations."""
 
     address: int
@@ -67,7 +67,7 @@ class Header(NamedTuple):
         return (m for m in self.messages if m.type == type_)
 
 
-def read_header(form: Form, address: int) -> Parse[Header]:
+def read_header(form: Form, address: int) -> Parse[ObjectHeader]:
     """Read an object header and its continuations. Raises `CorruptFile`."""
     ask = form.some(address, SPECULATIVE)
     (first,) = buffers((yield (ask,)))
@@ -82,7 +82,7 @@ def read_header(form: Form, address: int) -> Parse[Header]:
     raise CorruptFile(form.base + address, "no object header")
 
 
-def check_dates(form: Form, header: Header) -> None:
+def check_dates(form: Form, header: ObjectHeader) -> None:
     """libhdf5 does not open an object whose modification time it does not understand."""
     for message in header.messages:
         if message.type == MODIFIED:
@@ -95,7 +95,7 @@ def check_dates(form: Form, header: Header) -> None:
             raise CorruptFile(form.base + header.address, "a damaged modification time")
 
 
-def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:
+def _version1(form: Form, address: int, head: bytes) -> Parse[ObjectHeader]:
     _, count, _, size = _V1_PREFIX(head, 0)
     if size > MOST_BYTES:
         raise CorruptFile(form.base + address, f"an object header of {size} bytes")
@@ -108,7 +108,7 @@ def _version1(form: Form, address: int, head: bytes) -> Parse[Header]:
         yield from _continue(form, pending, messages, None)
     if len(messages) != count:
         raise CorruptFile(form.base + address, f"{len(messages)} header messages where {count} are announced")
-    return Header(address, 1, [m for m in messages if m.type not in (NIL, CONTINUATION)])
+    return ObjectHeader(address, 1, [m for m in messages if m.type not in (NIL, CONTINUATION)])
 
 
 def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -> list[tuple[int, int]]:
@@ -132,7 +132,7 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
     return more
 
 
-def _version2(form: Form, address: int, head: bytes) -> Parse[Header]:
+def _version2(form: Form, address: int, head: bytes) -> Parse[ObjectHeader]:
     flags = head[5]
     if head[4] != 2 or flags & 0xC0:
         raise CorruptFile(form.base + address, f"an object header of version {head[4]}, flags {flags:#x}")
@@ -151,7 +151,7 @@ def _version2(form: Form, address: int, head: bytes) -> Parse[Header]:
     pending = _messages2(form, head, at, at + size, tracked, messages)
     if pending:
         yield from _continue(form, pending, messages, tracked)
-    return Header(address, 2, messages)
+    return ObjectHeader(address, 2, messages)
 
 
 def _messages2(form: Form, data: bytes, at: int, end: int, tracked: bool, out: list[Message]) -> list[tuple[int, int]]:

@@ -64,10 +64,10 @@ class Virtual:
     object: int
 
 
-Layout: TypeAlias = Compact | Contiguous | Chunked | Virtual
+DataLayout: TypeAlias = Compact | Contiguous | Chunked | Virtual
 
 
-def parse(form: Form, body: bytes) -> Layout:
+def parse(form: Form, body: bytes) -> DataLayout:
     """Decode a layout message. Raises `CorruptFile` or `Unsupported`."""
     cursor = Cursor(form, body)
     version = cursor.u8()
@@ -87,7 +87,7 @@ def parse(form: Form, body: bytes) -> Layout:
     raise Unsupported(Reason.LAYOUT, f"data layout class {kind} in version {version}")
 
 
-def _oldest(cursor: Cursor) -> Layout:
+def _oldest(cursor: Cursor) -> DataLayout:
     rank, kind = cursor.u8(), cursor.u8()
     cursor.skip(5)
     address = cursor.address() if kind else None

@@ -14,7 +14,7 @@ from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import both, buffers
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, Header
+from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, ObjectHeader
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
 from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, dense_addresses, dense_objects
 from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
@@ -53,23 +53,23 @@ class UserDefined:
     kind: int
 
 
-Target: TypeAlias = Hard | Soft | External | UserDefined
+LinkTarget: TypeAlias = Hard | Soft | External | UserDefined
 
 
 class Link(NamedTuple):
     """A name in a group; ``order`` is its creation index, or -1."""
 
     name: str
-    target: Target
+    target: LinkTarget
     order: int = -1
 
 
-def is_group(header: Header) -> bool:
+def is_group(header: ObjectHeader) -> bool:
     """Whether an object is a group: it has a symbol table or a link info message."""
     return any(m.type in (LINK_INFO, SYMBOL_TABLE, LINK) for m in header.messages)
 
 
-def read_links(form: Form, header: Header) -> Parse[list[Link]]:
+def read_links(form: Form, header: ObjectHeader) -> Parse[list[Link]]:
     """All links of a group, in creation order where it was tracked, else by name. Raises `CorruptFile`."""
     table, info = header.find(SYMBOL_TABLE), header.find(LINK_INFO)
     if table is not None and info is None:

@@ -10,7 +10,7 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.types import ByteRange
 from byteatlas.values import dataclass, replace
-from byteatlas_scanners.hdf5.format.header import Header, read_header
+from byteatlas_scanners.hdf5.format.header import ObjectHeader, read_header
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -162,7 +162,7 @@ def _ended(form: Form, end: int | None, stored_base: int | None) -> Form:
     return replace(form, size=end - (stored_base or 0))
 
 
-def _extended(form: Form, header: Header) -> Form:
+def _extended(form: Form, header: ObjectHeader) -> Form:
     for message in header.messages:
         cursor = Cursor(form, message.body)
         if message.type == BTREE_K:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from byteatlas.types import ByteOrder
 from byteatlas.values import dataclass, field
 
 
-class Kind(Enum):
+class DatatypeClass(Enum):
     """Datatype classes; variable-length text is one of its own."""
 
     INTEGER = 0
@@ -29,7 +30,7 @@ class Kind(Enum):
 class Bits(NamedTuple):
     """Where a number's significant bits lie: ``precision`` bits from bit ``offset``."""
 
-    order: Literal["<", ">"]
+    order: ByteOrder
     offset: int
     precision: int
     signed: bool
@@ -70,7 +71,7 @@ NULLTERM, NULLPAD, SPACEPAD = range(3)
 class Datatype:
     """An HDF5 datatype. ``size`` is in bytes; the other fields are set for the classes that have them."""
 
-    kind: Kind
+    kind: DatatypeClass
     size: int
     version: int = 1
     bits: Bits | None = None
@@ -92,7 +93,7 @@ class Datatype:
     def __post_init__(self) -> None:
         object.__setattr__(self, "plain", _plain(self))
         base = self.base is not None and self.base.variable
-        outside = self.kind in (Kind.VLEN, Kind.VLEN_STRING)
+        outside = self.kind in (DatatypeClass.VLEN, DatatypeClass.VLEN_STRING)
         object.__setattr__(self, "variable", outside or base or any(m.type.variable for m in self.members))
 
 
@@ -100,9 +101,9 @@ def _plain(dt: Datatype) -> str | None:
     bits = dt.bits
     if bits is None or bits.offset or bits.precision != 8 * dt.size or dt.size not in (1, 2, 4, 8):
         return None
-    if dt.kind is Kind.FLOAT:
+    if dt.kind is DatatypeClass.FLOAT:
         return f"{bits.order}f{dt.size}" if dt.number == _IEEE.get(dt.size) else None
-    if dt.kind in (Kind.INTEGER, Kind.ENUM, Kind.BITFIELD):
+    if dt.kind in (DatatypeClass.INTEGER, DatatypeClass.ENUM, DatatypeClass.BITFIELD):
         return f"{bits.order}{'i' if bits.signed else 'u'}{dt.size}"
     return None
 

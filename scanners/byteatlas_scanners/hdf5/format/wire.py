@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
-
-import numpy as np
 
 from byteatlas.checksums import lookup3, lookup3_function
 from byteatlas.errors import CorruptFile
@@ -21,10 +18,6 @@ from byteatlas.values import dataclass
 
 MALFORMED = (struct.error, IndexError, ValueError, OverflowError)
 """What decoding damaged bytes may raise besides `CorruptFile`: a field that is cut off, text that is not text, ..."""
-
-U16 = struct.Struct("<H").unpack_from
-U32 = struct.Struct("<I").unpack_from
-U64 = struct.Struct("<Q").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +58,6 @@ class Form:
         if not 0 <= address < self.size:
             raise CorruptFile(address + self.base, "an address outside of the file")
         return ByteRange(address + self.base, min(length, self.size - address))
-
-    def offset_dtype(self) -> np.dtype[np.unsignedinteger]:
-        return np.dtype(f"<u{self.offsets}")
 
 
 class Cursor:
@@ -137,13 +127,6 @@ class Cursor:
         if version not in versions:
             raise CorruptFile(self.at - 1, f"{signature!r} of unknown version {version}")
         return version
-
-
-class Block(NamedTuple):
-    """Bytes of a structure and where they came from."""
-
-    address: int
-    data: bytes
 
 
 def verify(data: Buffer, address: int, what: str) -> None:

@@ -14,7 +14,7 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.types import Buffer
 from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
-from byteatlas_scanners.hdf5.filters.message import Pipeline
+from byteatlas_scanners.hdf5.filters.message import FilterPipeline
 from byteatlas_scanners.hdf5.format.btree2 import read_records, read_tree
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 from byteatlas_scanners.hdf5.heaps.fractal_header import Heap
@@ -116,7 +116,7 @@ def _fetch_managed(form: Form, heap: Heap, wanted: list[tuple[int, int, int]], o
 
 
 def _plain_blocks(
-    form: Form, pipeline: Pipeline, places: Sequence[_Place], blocks: Sequence[Buffer]
+    form: Form, pipeline: FilterPipeline, places: Sequence[_Place], blocks: Sequence[Buffer]
 ) -> Parse[list[Buffer]]:
     """The same blocks, the direct ones before filters (indirect ones have none)."""
     out = list(blocks)

@@ -10,7 +10,7 @@ from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.types import Buffer
-from byteatlas_scanners.hdf5.filters.message import Pipeline
+from byteatlas_scanners.hdf5.filters.message import FilterPipeline
 from byteatlas_scanners.hdf5.filters.message import parse as parse_pipeline
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify, width_of
 
@@ -35,7 +35,7 @@ class Heap(NamedTuple):
     bits: int
     root: int | None
     rows: int
-    pipeline: Pipeline | None
+    pipeline: FilterPipeline | None
     filter_size: int
     filter_mask: int
     offset_width: int

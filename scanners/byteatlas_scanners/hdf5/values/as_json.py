@@ -24,7 +24,7 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
-from byteatlas_scanners.hdf5.format.types import NULLTERM, OBJECT, REGION, SPACEPAD, Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import NULLTERM, OBJECT, REGION, SPACEPAD, Datatype, DatatypeClass
 from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
 from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps
 from byteatlas_scanners.hdf5.values.zarr_type import layout
@@ -106,14 +106,6 @@ class Lookup:
         return found
 
 
-def attribute_json(value: Value, context: Context) -> Parse[JSON]:
-    """One attribute. Raises `Unsupported` and `CorruptFile`."""
-    (found,) = yield from attributes_json((value,), context)
-    if isinstance(found, FileFault):
-        raise found
-    return found
-
-
 def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSON | FileFault]]:
     """Many attributes at once: all that need heap collections wait for one common read. Errors stand in their place."""
     out: list[JSON | FileFault] = [None] * len(values)
@@ -142,11 +134,11 @@ def attributes_json(values: Sequence[Value], context: Context) -> Parse[list[JSO
 def _value(value: Value, lookup: Lookup) -> JSON:
     dt, shape, data = value
     if shape is None:
-        return "" if dt.kind in (Kind.STRING, Kind.VLEN_STRING) else None
+        return "" if dt.kind in (DatatypeClass.STRING, DatatypeClass.VLEN_STRING) else None
     if shape in _SINGLE:
         if dt.size > len(data):
             raise CorruptFile(lookup.context.form.base, "an attribute's value is cut off")
-        if dt.kind is Kind.STRING:
+        if dt.kind is DatatypeClass.STRING:
             return text(fixed(dt, data[: dt.size]))
         if dt.plain is not None and not dt.symbols:
             return _SCALARS[dt.plain](data)[0]
@@ -209,20 +201,20 @@ def json_values(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> list[J
     """``count`` elements as a flat list. Raises `Unsupported` and `CorruptFile`."""
     size = dt.size
     match dt.kind:
-        case Kind.STRING:
+        case DatatypeClass.STRING:
             return [text(fixed(dt, data[i : i + size])) for i in range(0, count * size, size)]
-        case Kind.VLEN_STRING:
+        case DatatypeClass.VLEN_STRING:
             return [text(raw) for raw in strings(lookup, data, count)]
-        case Kind.VLEN if dt.base is not None:
+        case DatatypeClass.VLEN if dt.base is not None:
             width, base = dt.base.size, dt.base
             return [json_values(base, raw, len(raw) // width, lookup) for raw in lookup.sequences(data, count, width)]
-        case Kind.REFERENCE:
+        case DatatypeClass.REFERENCE:
             return references(dt, data, count, lookup)
-        case Kind.ARRAY if dt.base is not None:
+        case DatatypeClass.ARRAY if dt.base is not None:
             inner = json_values(dt.base, data, count * math.prod(dt.dims), lookup)
             found: list[JSON] = nested(inner, (count, *dt.dims))
             return found
-        case Kind.COMPOUND if not isinstance(_maybe_plain(dt), Plain):
+        case DatatypeClass.COMPOUND if not isinstance(_maybe_plain(dt), Plain):
             return _compounds(dt, data, count, lookup)
         case _:
             return _numbers(dt, data, count)

@@ -11,7 +11,7 @@ from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.meta.elements import decode, dtype
 from byteatlas.scanning.reasons import Reason
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf5.format.types import Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Datatype, DatatypeClass
 from byteatlas_scanners.hdf5.values.zarr_type import layout
 
 ON_ALLOCATION, NEVER, IF_SET = range(3)
@@ -97,7 +97,7 @@ def resolve(fill: Fill, dt: Datatype) -> Any:
 
     ``dt`` has elements of fixed size. Raises `Unsupported` for an array datatype whose fill value is not one number.
     """
-    while dt.kind is Kind.ARRAY and dt.base is not None:
+    while dt.kind is DatatypeClass.ARRAY and dt.base is not None:
         fill, dt = _of_base(fill, dt, dt.base), dt.base
     found = layout(dt)
     raw = fill.effective

@@ -16,7 +16,7 @@ from byteatlas.scanning.parsers import buffers
 from byteatlas.types import Buffer, ByteRange, Shape
 from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
-from byteatlas_scanners.hdf5.filters.message import Pipeline
+from byteatlas_scanners.hdf5.filters.message import FilterPipeline
 from byteatlas_scanners.hdf5.format.types import Datatype
 from byteatlas_scanners.hdf5.values.fillvalue import Fill
 
@@ -35,7 +35,7 @@ class Records:
     dt: Datatype
     shape: Shape
     chunk: Shape
-    pipeline: Pipeline
+    pipeline: FilterPipeline
     masks: tuple[int, ...]
     fill: Fill
     manifest: ChunkManifest

@@ -23,11 +23,11 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf5.format.types import Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Datatype, DatatypeClass
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.values.as_json import MOST_NESTING, Context, Lookup, json_values, references, strings
 from byteatlas_scanners.hdf5.values.records import Records, elements
-from byteatlas_scanners.hdf5.values.zarr_type import Stored, layout
+from byteatlas_scanners.hdf5.values.zarr_type import StoredType, layout
 
 MOST_CHUNKS = 100_000
 
@@ -36,7 +36,7 @@ MOST_CHUNKS = 100_000
 class Inlined:
     """A dataset's values as one chunk: the whole array (empty: an array without elements)."""
 
-    stored: Stored
+    stored: StoredType
     data: bytes
 
     @property
@@ -52,7 +52,7 @@ class Inlined:
 
 def needs_inlining(dt: Datatype) -> bool:
     """Whether elements say nothing without the rest of the file."""
-    if dt.kind in (Kind.VLEN, Kind.VLEN_STRING, Kind.REFERENCE):
+    if dt.kind in (DatatypeClass.VLEN, DatatypeClass.VLEN_STRING, DatatypeClass.REFERENCE):
         return True
     if dt.base is not None and needs_inlining(dt.base):
         return True
@@ -76,12 +76,12 @@ def _read(records: Records, context: Context, most: int) -> Parse[Inlined]:
         raise Unsupported(Reason.VLEN_LARGE, f"{total} bytes of variable-length elements, more than {most}")
     dt = records.dt
     inner: tuple[int, ...] = ()
-    while dt.kind is Kind.ARRAY and dt.base is not None:
+    while dt.kind is DatatypeClass.ARRAY and dt.base is not None:
         inner, dt = inner + dt.dims, dt.base
     _check(dt)
     data = yield from elements(records)
     count = math.prod(records.shape) * math.prod(inner)
-    if dt.kind in (Kind.VLEN, Kind.VLEN_STRING):
+    if dt.kind in (DatatypeClass.VLEN, DatatypeClass.VLEN_STRING):
         yield from context.heaps.load(_check_size(data, count, dt, context, most))
     lookup = Lookup(context)
     for _ in range(MOST_NESTING):
@@ -96,11 +96,11 @@ def _read(records: Records, context: Context, most: int) -> Parse[Inlined]:
 def _check(dt: Datatype) -> None:
     """Refuse what cannot be written, before anything is fetched."""
     match dt.kind:
-        case Kind.VLEN:
+        case DatatypeClass.VLEN:
             _check_listed(dt)
-        case Kind.VLEN_STRING | Kind.REFERENCE:
+        case DatatypeClass.VLEN_STRING | DatatypeClass.REFERENCE:
             return
-        case Kind.COMPOUND:
+        case DatatypeClass.COMPOUND:
             for member in dt.members:
                 _check_member(member.type)
         case _:
@@ -109,9 +109,9 @@ def _check(dt: Datatype) -> None:
 
 def _check_listed(dt: Datatype) -> None:
     """Refuse elements of sequences that JSON cannot hold without a change of kind."""
-    if dt.kind in (Kind.OPAQUE, Kind.TIME):
+    if dt.kind in (DatatypeClass.OPAQUE, DatatypeClass.TIME):
         raise Unsupported(Reason.DATATYPE, "sequences of opaque data or of times")
-    if dt.kind is Kind.VLEN and dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
+    if dt.kind is DatatypeClass.VLEN and dt.base is not None and (dt.base.plain or "<")[0] == ">" and dt.base.size > 1:
         # libhdf5 gives the numbers, h5py (3.16) their bytes the wrong way round: nobody to agree with.
         raise Unsupported(Reason.DATATYPE, "big-endian sequences, which h5py and libhdf5 read differently")
     for inner in (dt.base, *(m.type for m in dt.members)):
@@ -120,9 +120,9 @@ def _check_listed(dt: Datatype) -> None:
 
 
 def _check_member(dt: Datatype) -> None:
-    if dt.kind is Kind.VLEN:
+    if dt.kind is DatatypeClass.VLEN:
         raise Unsupported(Reason.DATATYPE, "a compound with variable-length sequences")
-    if dt.kind is Kind.ARRAY and dt.base is not None:
+    if dt.kind is DatatypeClass.ARRAY and dt.base is not None:
         _check_member(dt.base)
     else:
         _check(dt)
@@ -130,7 +130,7 @@ def _check_member(dt: Datatype) -> None:
 
 def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: int) -> list[int]:
     """The heap collections that are needed; refuses before they are read when the lengths add up to too much."""
-    width = dt.base.size if dt.base is not None and dt.kind is Kind.VLEN else 1
+    width = dt.base.size if dt.base is not None and dt.kind is DatatypeClass.VLEN else 1
     kind = Lookup(context).record()
     if kind.itemsize != dt.size:
         raise CorruptFile(context.form.base, f"variable-length elements of {dt.size} bytes")
@@ -144,13 +144,13 @@ def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: i
 
 def _write_all(shape: Shape, inner: Shape, dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Inlined:
     """The whole dataset. A single sequence is an array of its elements, as h5py reads it."""
-    if dt.kind is Kind.VLEN and dt.base is not None and not shape and not inner:
+    if dt.kind is DatatypeClass.VLEN and dt.base is not None and not shape and not inner:
         base = dt.base
         (data,) = lookup.sequences(data, 1, base.size)
         dt, count = base, len(data) // base.size
         inner = (count,)
     kind, codecs, written = _write(dt, data, count, lookup)
-    return Inlined(Stored(kind, codecs, inner), written)
+    return Inlined(StoredType(kind, codecs, inner), written)
 
 
 Written = tuple[DataType, tuple[CodecSpec, ...], bytes]
@@ -158,11 +158,11 @@ Written = tuple[DataType, tuple[CodecSpec, ...], bytes]
 
 def _write(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Written:
     match dt.kind:
-        case Kind.VLEN_STRING:
+        case DatatypeClass.VLEN_STRING:
             return _write_text(strings(lookup, data, count))
-        case Kind.REFERENCE:
+        case DatatypeClass.REFERENCE:
             return _write_text([(path or "").encode() for path in references(dt, data, count, lookup)])
-        case Kind.VLEN if dt.base is not None:
+        case DatatypeClass.VLEN if dt.base is not None:
             plain = dt.base.plain
             if plain is None or dt.base.symbols:
                 return _write_json(dt, data, count, lookup)
@@ -218,14 +218,14 @@ def _lists(value: Any) -> Any:
 def materialise(dt: Datatype, data: bytes, count: int, lookup: Lookup) -> NDArray[Any]:
     """Elements as an array without objects: text of any length becomes text of the longest's."""
     match dt.kind:
-        case Kind.VLEN_STRING:
+        case DatatypeClass.VLEN_STRING:
             return _widest(strings(lookup, data, count))
-        case Kind.REFERENCE:
+        case DatatypeClass.REFERENCE:
             return _widest([(path or "").encode() for path in references(dt, data, count, lookup)])
-        case Kind.ARRAY if dt.base is not None:
+        case DatatypeClass.ARRAY if dt.base is not None:
             inner = materialise(dt.base, data, count * math.prod(dt.dims), lookup)
             return inner.reshape(count, *dt.dims, *inner.shape[1:])
-        case Kind.COMPOUND if needs_inlining(dt):
+        case DatatypeClass.COMPOUND if needs_inlining(dt):
             return _columns(dt, data, count, lookup)
         case _:
             found = layout(dt)

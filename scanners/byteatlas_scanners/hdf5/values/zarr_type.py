@@ -30,7 +30,7 @@ from byteatlas.meta.model import CodecSpec, DataType
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf5.format.types import Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Datatype, DatatypeClass
 
 ELEMENTS = "byteatlas.hdf5-elements"
 """The codec that decodes any element layout."""
@@ -42,7 +42,7 @@ _NUMPY_TIME = re.compile(r"NUMPY:([<>]?)([mM])8\[(\d*(?:Y|M|W|D|h|m|s|ms|us|ns|p
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredType:
     """What an array's metadata says of its elements.
 
     Attributes:
@@ -55,15 +55,15 @@ class Stored:
     inner_shape: tuple[int, ...] = ()
 
 
-def to_zarr(dt: Datatype) -> Stored:
+def to_zarr(dt: Datatype) -> StoredType:
     """The Zarr data type of a dataset of fixed-size elements. Raises `Unsupported` (reason ``datatype``)."""
     inner: tuple[int, ...] = ()
-    while dt.kind is Kind.ARRAY and dt.base is not None:
+    while dt.kind is DatatypeClass.ARRAY and dt.base is not None:
         inner += dt.dims
         dt = dt.base
     found = layout(dt)
     values = dtype(found)
-    return Stored(dtypes.from_numpy(values), (_codec(found),), inner)
+    return StoredType(dtypes.from_numpy(values), (_codec(found),), inner)
 
 
 def _codec(found: ElementLayout) -> CodecSpec:
@@ -116,27 +116,29 @@ def layout(dt: Datatype) -> ElementLayout:
     """How one element's bytes become a value. Raises `Unsupported` (reason ``datatype``)."""
     plain = dt.plain
     match dt.kind:
-        case Kind.ENUM if _is_bool(dt):
+        case DatatypeClass.ENUM if _is_bool(dt):
             return Plain("|b1") if dt.size == 1 else Truth(dt.size)
-        case Kind.INTEGER | Kind.ENUM | Kind.BITFIELD | Kind.FLOAT if plain is not None:
+        case DatatypeClass.INTEGER | DatatypeClass.ENUM | DatatypeClass.BITFIELD | DatatypeClass.FLOAT if (
+            plain is not None
+        ):
             return Plain(np.dtype(plain).str)
-        case Kind.INTEGER | Kind.ENUM | Kind.BITFIELD:
+        case DatatypeClass.INTEGER | DatatypeClass.ENUM | DatatypeClass.BITFIELD:
             return _integer(dt)
-        case Kind.FLOAT:
+        case DatatypeClass.FLOAT:
             return _real(dt)
-        case Kind.COMPLEX:
+        case DatatypeClass.COMPLEX:
             return _complex(dt, dt.base)
-        case Kind.STRING:
+        case DatatypeClass.STRING:
             return Text(dt.size, PADDING[dt.padding])
-        case Kind.OPAQUE:
+        case DatatypeClass.OPAQUE:
             return _opaque(dt)
-        case Kind.ARRAY if dt.base is not None:
+        case DatatypeClass.ARRAY if dt.base is not None:
             return Sub(dt.dims, layout(dt.base))
-        case Kind.COMPOUND:
+        case DatatypeClass.COMPOUND:
             return _compound(dt)
-        case Kind.TIME:
+        case DatatypeClass.TIME:
             raise _unsupported("the time class (which libhdf5 itself does not convert)")
-        case Kind.REFERENCE:
+        case DatatypeClass.REFERENCE:
             raise _unsupported("references inside of fixed-size data")
         case _:
             raise _unsupported("variable-length values inside of fixed-size data")
@@ -195,6 +197,6 @@ def _compound(dt: Datatype) -> ElementLayout:
     if len(members) == 2 and (members[0].name, members[1].name) == ("r", "i"):
         real, imaginary = (m.type for m in members)
         packed = members[0].offset == 0 and members[1].offset == real.size and dt.size == 2 * real.size
-        if real.plain == imaginary.plain and real.kind is Kind.FLOAT and real.size in (4, 8) and packed:
+        if real.plain == imaginary.plain and real.kind is DatatypeClass.FLOAT and real.size in (4, 8) and packed:
             return Plain(f"{(real.plain or '<')[0]}c{dt.size}")
     return Record(dt.size, tuple(Field(m.name, m.offset, layout(m.type)) for m in members))

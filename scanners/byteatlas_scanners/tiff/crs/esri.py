@@ -48,15 +48,15 @@ GEOSTATIONARY = "Geostationary_Satellite"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class WktNode:
     """``KEYWORD["name",1,2,OTHER[...]]``."""
 
     keyword: str
     texts: tuple[str, ...]
     numbers: tuple[float, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[WktNode, ...]
 
-    def find(self, keyword: str) -> Node | None:
+    def find(self, keyword: str) -> WktNode | None:
         return next((node for node in self.nodes if node.keyword == keyword), None)
 
     @property
@@ -83,7 +83,7 @@ def definition_in(citation: str) -> CRSDocument | None:
     return projected_json(root.name, geographic, conversion, registry.unit_json(length, "LinearUnit"))
 
 
-def _conversion(root: Node, length: Unit, angle: Unit) -> CRSDocument | None:
+def _conversion(root: WktNode, length: Unit, angle: Unit) -> CRSDocument | None:
     projection = root.find("PROJECTION")
     given = {n.name.lower(): n.numbers[0] for n in root.nodes if n.keyword == "PARAMETER" and n.numbers}
     if projection is None:
@@ -116,7 +116,7 @@ def _geostationary(given: Mapping[str, float], length: Unit, angle: Unit) -> CRS
     return found
 
 
-def _geographic(node: Node) -> CRSDocument | None:
+def _geographic(node: WktNode) -> CRSDocument | None:
     datum = node.find("DATUM")
     spheroid = datum.find("SPHEROID") if datum is not None else None
     unit, meridian = _unit(node), node.find("PRIMEM")
@@ -131,7 +131,7 @@ def _geographic(node: Node) -> CRSDocument | None:
     return registry.geographic_json(node.name, frame, registry.ellipsoidal_axes(unit))
 
 
-def _unit(node: Node) -> Unit | None:
+def _unit(node: WktNode) -> Unit | None:
     found = node.find("UNIT")
     if found is None or not found.numbers or not found.numbers[0] > 0:
         return None
@@ -141,7 +141,7 @@ def _unit(node: Node) -> Unit | None:
     return ("metre", 1.0) if size == 1 else (found.name, size)
 
 
-def _parse(text: str) -> Node | None:
+def _parse(text: str) -> WktNode | None:
     """The first node of a text; None where it is none, or is cut."""
     start = TOKEN.match(text)
     if start is None or start[2] is None:
@@ -152,11 +152,11 @@ def _parse(text: str) -> Node | None:
         return None
 
 
-def _node(text: str, at: int, keyword: str, depth: int) -> tuple[Node, int]:
+def _node(text: str, at: int, keyword: str, depth: int) -> tuple[WktNode, int]:
     """The node whose bracket was just opened, and the place behind it."""
     texts: list[str] = []
     numbers: list[float] = []
-    nodes: list[Node] = []
+    nodes: list[WktNode] = []
     while True:
         token = TOKEN.match(text, at)
         if token is None or depth > DEEPEST:
@@ -170,4 +170,4 @@ def _node(text: str, at: int, keyword: str, depth: int) -> tuple[Node, int]:
         elif token[3] is not None:
             numbers.append(float(token[3]))
         elif token[4] == "]":
-            return Node(keyword, tuple(texts), tuple(numbers), tuple(nodes)), at
+            return WktNode(keyword, tuple(texts), tuple(numbers), tuple(nodes)), at

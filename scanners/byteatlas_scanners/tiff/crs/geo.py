@@ -38,7 +38,7 @@ RPC_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Georeference:
+class GeoTags:
     """All that a directory says of its place.
 
     Attributes:
@@ -51,7 +51,7 @@ class Georeference:
     gcps: tuple[tuple[float, ...], ...] = ()
     rpc: Mapping[str, JSON] | None = None
 
-    def scaled(self, across: float, down: float) -> Georeference:
+    def scaled(self, across: float, down: float) -> GeoTags:
         """Of a level whose cells are so many times larger."""
         if self.affine is None or (across, down) == (1.0, 1.0):
             return self
@@ -68,7 +68,7 @@ class Georeference:
         return found
 
 
-def georeference(page: Page) -> Georeference | None:
+def georeference(page: Page) -> GeoTags | None:
     """The place of an image, or None when its tags say nothing usable."""
     keys = read_keys(page.ifd)
     is_point = keys.number(GeoKey.GT_RASTER_TYPE) == POINT
@@ -77,7 +77,7 @@ def georeference(page: Page) -> Georeference | None:
     rpc = _rpc(page)
     if affine is None and not gcps and crs is None and rpc is None:
         return None
-    return Georeference(affine, crs, is_point, () if affine is not None else gcps, rpc)
+    return GeoTags(affine, crs, is_point, () if affine is not None else gcps, rpc)
 
 
 def _doubles(page: Page, tag: Tag) -> NDArray[np.float64] | None:
@@ -125,7 +125,7 @@ def _rpc(page: Page) -> dict[str, JSON] | None:
     return found
 
 
-def coordinates(geo: Georeference, width: int, height: int) -> dict[str, VirtualArray]:
+def coordinates(geo: GeoTags, width: int, height: int) -> dict[str, VirtualArray]:
     """The grid mapping variable, and x and y where the grid is not rotated; all inline."""
     found = {GRID_MAPPING: _inline(np.zeros((), np.int64), (), _mapping_attributes(geo))}
     affine = geo.affine
@@ -158,7 +158,7 @@ def _inline(values: NDArray[np.generic], dims: tuple[str, ...], attributes: Mapp
     return VirtualArray(meta, inline_manifest((1,) * values.ndim, {0: little.tobytes()}))
 
 
-def _mapping_attributes(geo: Georeference) -> dict[str, JSON]:
+def _mapping_attributes(geo: GeoTags) -> dict[str, JSON]:
     found: dict[str, JSON] = {} if geo.crs is None else dict(geo.crs.attributes())
     if geo.affine is not None:
         t = geo.affine

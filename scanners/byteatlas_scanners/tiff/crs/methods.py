@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from byteatlas.values import dataclass
 from byteatlas_scanners.tiff.crs.geokeys import GeoKey
 
-Source = tuple[GeoKey, ...]
+ParameterKeys = tuple[GeoKey, ...]
 
 # EPSG codes of parameters.
 LAT_0, LON_0, K_0, X_0, Y_0 = 8801, 8802, 8805, 8806, 8807
@@ -17,23 +17,23 @@ LAT_TS, LON_ORIGIN = 8832, 8833
 DEFAULTS = {K_0: 1.0, K_C: 1.0, RECTIFIED: 90.0}
 """Of parameters that are not 0 when no key gives them."""
 
-LAT: Source = (GeoKey.NAT_ORIGIN_LAT, GeoKey.CENTER_LAT, GeoKey.FALSE_ORIGIN_LAT)
-LON: Source = (
+LAT: ParameterKeys = (GeoKey.NAT_ORIGIN_LAT, GeoKey.CENTER_LAT, GeoKey.FALSE_ORIGIN_LAT)
+LON: ParameterKeys = (
     GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG, GeoKey.FALSE_ORIGIN_LONG, GeoKey.STRAIGHT_VERT_POLE_LONG,
 )  # fmt: skip
-CENTRE_LAT: Source = (GeoKey.CENTER_LAT, GeoKey.NAT_ORIGIN_LAT)
-CENTRE_LON: Source = (GeoKey.CENTER_LONG, GeoKey.NAT_ORIGIN_LONG)
-FALSE_LAT: Source = (GeoKey.FALSE_ORIGIN_LAT, GeoKey.NAT_ORIGIN_LAT, GeoKey.CENTER_LAT)
-FALSE_LON: Source = (GeoKey.FALSE_ORIGIN_LONG, GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG)
-POLE_LON: Source = (GeoKey.STRAIGHT_VERT_POLE_LONG, GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG)
-SCALE: Source = (GeoKey.SCALE_AT_NAT_ORIGIN, GeoKey.SCALE_AT_CENTER)
-CENTRE_SCALE: Source = (GeoKey.SCALE_AT_CENTER, GeoKey.SCALE_AT_NAT_ORIGIN)
-X: Source = (GeoKey.FALSE_EASTING, GeoKey.FALSE_ORIGIN_EASTING, GeoKey.CENTER_EASTING)
-Y: Source = (GeoKey.FALSE_NORTHING, GeoKey.FALSE_ORIGIN_NORTHING, GeoKey.CENTER_NORTHING)
-CENTRE_X: Source = (GeoKey.CENTER_EASTING, GeoKey.FALSE_EASTING, GeoKey.FALSE_ORIGIN_EASTING)
-CENTRE_Y: Source = (GeoKey.CENTER_NORTHING, GeoKey.FALSE_NORTHING, GeoKey.FALSE_ORIGIN_NORTHING)
-P1: Source = (GeoKey.STD_PARALLEL_1,)
-P2: Source = (GeoKey.STD_PARALLEL_2,)
+CENTRE_LAT: ParameterKeys = (GeoKey.CENTER_LAT, GeoKey.NAT_ORIGIN_LAT)
+CENTRE_LON: ParameterKeys = (GeoKey.CENTER_LONG, GeoKey.NAT_ORIGIN_LONG)
+FALSE_LAT: ParameterKeys = (GeoKey.FALSE_ORIGIN_LAT, GeoKey.NAT_ORIGIN_LAT, GeoKey.CENTER_LAT)
+FALSE_LON: ParameterKeys = (GeoKey.FALSE_ORIGIN_LONG, GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG)
+POLE_LON: ParameterKeys = (GeoKey.STRAIGHT_VERT_POLE_LONG, GeoKey.NAT_ORIGIN_LONG, GeoKey.CENTER_LONG)
+SCALE: ParameterKeys = (GeoKey.SCALE_AT_NAT_ORIGIN, GeoKey.SCALE_AT_CENTER)
+CENTRE_SCALE: ParameterKeys = (GeoKey.SCALE_AT_CENTER, GeoKey.SCALE_AT_NAT_ORIGIN)
+X: ParameterKeys = (GeoKey.FALSE_EASTING, GeoKey.FALSE_ORIGIN_EASTING, GeoKey.CENTER_EASTING)
+Y: ParameterKeys = (GeoKey.FALSE_NORTHING, GeoKey.FALSE_ORIGIN_NORTHING, GeoKey.CENTER_NORTHING)
+CENTRE_X: ParameterKeys = (GeoKey.CENTER_EASTING, GeoKey.FALSE_EASTING, GeoKey.FALSE_ORIGIN_EASTING)
+CENTRE_Y: ParameterKeys = (GeoKey.CENTER_NORTHING, GeoKey.FALSE_NORTHING, GeoKey.FALSE_ORIGIN_NORTHING)
+P1: ParameterKeys = (GeoKey.STD_PARALLEL_1,)
+P2: ParameterKeys = (GeoKey.STD_PARALLEL_2,)
 PLACE = {X_0: X, Y_0: Y}
 NATURAL = {LAT_0: LAT, LON_0: LON, **PLACE}
 SCALED = {LAT_0: LAT, LON_0: LON, K_0: SCALE, **PLACE}
@@ -57,7 +57,7 @@ class Method:
 
     name: str
     code: int | None
-    sources: Mapping[int, Source]
+    sources: Mapping[int, ParameterKeys]
 
 
 MERCATOR = 7

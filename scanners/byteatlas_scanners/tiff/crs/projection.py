@@ -17,7 +17,7 @@ from byteatlas_scanners.tiff.crs.methods import (
     POLAR_B,
     SCALE,
     Method,
-    Source,
+    ParameterKeys,
 )
 from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 
@@ -52,7 +52,7 @@ def _method(keys: Keys) -> Method | None:
     return METHODS.get(number) if number is not None else None
 
 
-def _first(keys: Keys, candidates: Source, default: float) -> float:
+def _first(keys: Keys, candidates: ParameterKeys, default: float) -> float:
     return next((value for value in map(keys.number, candidates) if value is not None), default)
 
 

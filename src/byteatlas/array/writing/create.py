@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -129,10 +128,3 @@ def fill_scalar(value: object, data_type: DataType) -> object:
     if data_type.numpy.kind in "iu" and isinstance(value, (int, np.integer)) and int(scalar) != int(value):
         raise BadRequest(f"fill value {value!r} is out of range for {data_type.name}")
     return scalar
-
-
-def inner_elements(meta: ArrayMeta) -> int:
-    """Elements of one stored chunk (of the largest, in a rectilinear grid)."""
-    if isinstance(meta.grid, RegularGrid):
-        return math.prod(meta.grid.chunk_shape)
-    return math.prod(max(edges, default=0) for edges in meta.grid.edges)

@@ -24,7 +24,7 @@ SIZE_BITS = {1: 48, 2: 24, 3: 16, 4: 12}
 META_BITS, SHORT_BITS, LONG_BITS = 52, 12, 64
 MIN_EXP = -1074
 # zfp.c, zfp_stream_mode: codes of the short form.
-PRECISION_CODE, REVERSIBLE_CODE, ACCURACY_CODE, SHORT_MAX = 2048, 2048 + 128, 2048 + 128 + 1, (1 << 12) - 2
+PRECISION_CODE, REVERSIBLE_CODE, ACCURACY_CODE = 2048, 2048 + 128, 2048 + 128 + 1
 
 
 def meta_bits(kind: np.dtype[Any], shape: Shape) -> int:

@@ -60,7 +60,7 @@ def mask_by_value(
 ) -> VirtualGroup:
     """Everything outside of a box of coordinate values reads as the fill value; shapes and coordinates stay.
 
-    As `byteatlas.combine.mask`, which says what ``keep_cut`` and ``fill`` are and what is refused.
+    As `byteatlas.mask`, which says what ``keep_cut`` and ``fill`` are and what is refused.
     """
 
     def change(path: str, array: VirtualArray, found: Mapping[str, Found]) -> VirtualArray:

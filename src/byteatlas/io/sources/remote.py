@@ -12,6 +12,9 @@ from byteatlas.types import JSON, Buffer, ByteRange
 EXTRAS: Mapping[str, str] = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 _TRANSIENT = ("timeout", "timed out", "429", "500", "502", "503", "504", "reset", "disconnected", "temporarily")
 _THEIRS: Mapping[str, str] = {
+    "zipfile": "BadZipFile",
+    "tarfile": "TarError",
+    "zlib": "error",
     "aiohttp": "ClientError",
     "botocore.exceptions": "BotoCoreError",
     "google.auth.exceptions": "GoogleAuthError",

@@ -18,7 +18,7 @@ import numpy as np
 from byteatlas.errors import BadRequest, CorruptFile, InvalidMetadata, MissingExtra, Unsupported
 from byteatlas.io.local import local_path
 from byteatlas.manifest.kinds.sparse import Collector, SourceTable
-from byteatlas.manifest.model import INLINE, WHOLE, Manifest, VirtualArray, VirtualNode
+from byteatlas.manifest.model import INLINE, WHOLE, Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.ops.common import blocks
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.tree import DocumentTree, WrittenArray, node_documents
@@ -115,11 +115,17 @@ def write_icechunk(
 
 def _third(node: VirtualNode) -> VirtualNode:
     """The tree as version 3 throughout, with the default chunk keys."""
-    if isinstance(node, VirtualArray):
-        return replace(node, meta=replace(node.meta, zarr_format=3, keys=ChunkKeys("default", "/")))
-    arrays = {name: _third(array) for name, array in node.arrays.items()}
-    groups = {name: _third(group) for name, group in node.groups.items()}
-    return replace(node, meta=GroupMeta(node.meta.attributes, 3), arrays=arrays, groups=groups)  # type: ignore[arg-type]
+    return _third_array(node) if isinstance(node, VirtualArray) else _third_group(node)
+
+
+def _third_array(node: VirtualArray) -> VirtualArray:
+    return replace(node, meta=replace(node.meta, zarr_format=3, keys=ChunkKeys("default", "/")))
+
+
+def _third_group(node: VirtualGroup) -> VirtualGroup:
+    arrays = {name: _third_array(array) for name, array in node.arrays.items()}
+    groups = {name: _third_group(group) for name, group in node.groups.items()}
+    return replace(node, meta=GroupMeta(node.meta.attributes, 3), arrays=arrays, groups=groups)
 
 
 def _url(url: str) -> str:

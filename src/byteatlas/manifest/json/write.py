@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from byteatlas.io.output import Sink
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
-from byteatlas.manifest.options import MapWriteOptions, Tell
+from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
@@ -46,7 +46,7 @@ def inline_text(data: bytes) -> str:
 
 
 def write_json(
-    node: VirtualNode, sink: Sink, options: MapWriteOptions, version: int = 1, tell: Tell | None = None
+    node: VirtualNode, sink: Sink, options: MapWriteOptions, version: int = 1, tell: TellArray | None = None
 ) -> None:
     """Write a tree as one JSON text.
 

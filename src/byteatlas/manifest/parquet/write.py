@@ -19,7 +19,7 @@ from byteatlas.errors import BadRequest
 from byteatlas.io.output import Folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.model import INLINE, WHOLE, Rows, SourceInfo, VirtualNode
-from byteatlas.manifest.options import MapWriteOptions, Tell
+from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.types import JSON
 
@@ -34,7 +34,7 @@ SCHEMA = pa.schema(
 )
 
 
-def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, tell: Tell | None = None) -> None:
+def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, tell: TellArray | None = None) -> None:
     """Write a tree as a Parquet map into a folder; ``.zmetadata`` comes last.
 
     Raises:

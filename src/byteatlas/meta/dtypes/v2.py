@@ -13,7 +13,7 @@ from byteatlas.meta.dtypes.names import MOST_ITEMSIZE, MOST_NESTING, NARROW, OBJ
 from byteatlas.meta.dtypes.numpy_types import from_numpy
 from byteatlas.meta.model import DataType
 from byteatlas.meta.place import invalid
-from byteatlas.types import JSON
+from byteatlas.types import JSON, ByteOrder
 
 _TYPESTR = re.compile(r"[<>|=]?([biufcSUV])(\d+)")
 _TIMESTR = r"[<>|=]?([mM])8(?:\[(\d*)(" + "|".join(UNITS) + r"|μs)\])?"
@@ -82,7 +82,7 @@ def from_v2(document: JSON) -> DataType:
     return from_numpy(numpy_v2(document))
 
 
-def to_v2(data_type: DataType, order: str = "<") -> JSON:
+def to_v2(data_type: DataType, order: ByteOrder = "<") -> JSON:
     """The version 2 ``dtype`` with this byte order. Raises `Unsupported` where version 2 has none."""
     if data_type.numpy.hasobject:
         if data_type.numpy.names:
@@ -90,7 +90,7 @@ def to_v2(data_type: DataType, order: str = "<") -> JSON:
         return "|O"
     if complex_part(data_type) is not None:
         raise Unsupported("datatype", f"Zarr v2 has no data type {data_type.name}")
-    return descr(data_type.numpy.newbyteorder(order))  # type: ignore[arg-type]
+    return descr(data_type.numpy.newbyteorder(order))
 
 
 def descr(dtype: np.dtype[Any]) -> JSON:

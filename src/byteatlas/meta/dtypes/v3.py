@@ -84,10 +84,9 @@ Maker = Callable[[str, Mapping[str, JSON], int], DataType]
 
 def _length(configuration: Mapping[str, JSON], unit: int) -> int:
     length = configuration.get("length_bytes")
-    good = isinstance(length, int) and not isinstance(length, bool) and 0 < length <= MOST_ITEMSIZE
-    if not good or length % unit:  # type: ignore[operator]
+    if not isinstance(length, int) or isinstance(length, bool) or not 0 < length <= MOST_ITEMSIZE or length % unit:
         raise invalid(f"length_bytes {length!r}")
-    return int(length)  # type: ignore[arg-type]
+    return length
 
 
 def _null_terminated(name: str, configuration: Mapping[str, JSON], depth: int) -> DataType:

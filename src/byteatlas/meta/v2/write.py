@@ -12,7 +12,7 @@ from byteatlas.meta.model import ArrayMeta, CodecSpec, DataType, GroupMeta, Regu
 from byteatlas.meta.parts import DIMENSIONS
 from byteatlas.meta.place import invalid
 from byteatlas.meta.v2.codecs import OBJECT_CODECS
-from byteatlas.types import JSON
+from byteatlas.types import JSON, ByteOrder
 
 
 def dump_array(meta: ArrayMeta) -> tuple[dict[str, JSON], dict[str, JSON]]:
@@ -89,9 +89,9 @@ def _v2_chain(
     elif head.name == "bytes":
         if data_type.numpy.hasobject:
             raise invalid(f"codec bytes for data type {data_type.name}")
-        order = ">" if head.configuration.get("endian") == "big" else "<"
+        order: ByteOrder = ">" if head.configuration.get("endian") == "big" else "<"
         dtype = dtypes.to_v2(data_type, order)
-        stored = data_type.numpy.newbyteorder(order)  # type: ignore[arg-type]
+        stored = data_type.numpy.newbyteorder(order)
     elif head.name == "byteatlas.bytes" and not {"offsets", "itemsize"} & set(head.configuration):
         dtype = head.configuration["dtype"]
         stored = dtypes.numpy_v2(dtype)

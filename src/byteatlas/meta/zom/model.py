@@ -20,6 +20,7 @@ from byteatlas.errors import InvalidMetadata
 from byteatlas.meta import v2, v3
 from byteatlas.meta.compare import identical
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta, NodeMeta
+from byteatlas.meta.names import legal_name
 from byteatlas.meta.parts import object_of
 from byteatlas.meta.place import InNode
 from byteatlas.meta.zom import versions as conversion
@@ -41,8 +42,8 @@ Model: TypeAlias = ArrayMeta | GroupModel
 
 
 def check_name(name: str) -> str:
-    """A node name that both specifications allow. Raises `InvalidMetadata` (v3 core, "Node names")."""
-    if not name or "/" in name or not name.strip(".") or name.startswith("__") or "\0" in name:
+    """A name that a node may have. Raises `InvalidMetadata` for others: see `byteatlas.meta.names`."""
+    if not legal_name(name):
         raise InvalidMetadata(name, "not a legal node name")
     return name
 

@@ -14,7 +14,8 @@ from byteatlas.errors import MissingExtra
 from byteatlas.types import JSON
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-NAME_PATTERN = "^(?!__)(?!\\.+$)[^/\\x00]+$"
+NAME_PATTERN = "^(?!\\.+$)(?!\\.zarray$|\\.zgroup$|\\.zattrs$|\\.zmetadata$|zarr\\.json$)[^/\\x00]+$"
+"""What `byteatlas.meta.names.legal_name` says."""
 NAMES: JSON = {"pattern": NAME_PATTERN}
 SHAPE: JSON = {"type": "array", "items": {"type": "integer", "minimum": 0}}
 ATTRIBUTES: JSON = {"type": "object", "default": {}}

@@ -13,7 +13,7 @@ import numpy as np
 from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes, fill, v2
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, GroupMeta, NodeMeta
-from byteatlas.types import JSON
+from byteatlas.types import JSON, ByteOrder
 from byteatlas.values import replace
 
 SHUFFLES = {0: "noshuffle", 1: "shuffle", 2: "bitshuffle"}
@@ -45,8 +45,8 @@ def _v3_chain(codecs: tuple[CodecSpec, ...], data_type: DataType) -> tuple[Codec
     at = next((i for i, c in enumerate(named) if c.name == "bytes"), None)
     if at is None or data_type.numpy.hasobject:
         return tuple(named)
-    order = ">" if named[at].configuration.get("endian") == "big" else "<"
-    stored = data_type.numpy.newbyteorder(order)  # type: ignore[arg-type]
+    order: ByteOrder = ">" if named[at].configuration.get("endian") == "big" else "<"
+    stored = data_type.numpy.newbyteorder(order)
     # Filters of version 2 see the stored bytes; in version 3 they come before `bytes`, which then writes their output.
     while at + 1 < len(named) and (moved := _as_array_filter(named[at + 1], stored)) is not None:
         named[at], named[at + 1] = named[at + 1], v2.bytes_codec(moved)

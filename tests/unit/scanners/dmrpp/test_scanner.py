@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.array import open_node
 from byteatlas.errors import CorruptFile, InvalidMetadata
 from byteatlas.manifest.model import VirtualGroup
@@ -91,7 +91,7 @@ def pair(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def test_values_through_dmrpp(pair: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    node = api.scan(pair[0], on_refusal="ignore")
+    node = ba.scan(pair[0], on_refusal="ignore")
     assert isinstance(node, VirtualGroup)
     for target in (None, "m.json", "m.parquet"):
         if target:
@@ -127,7 +127,7 @@ def test_what_is_not_understood_is_refused(pair: tuple[Path, dict[str, Any]], ol
     assert old in text
     pair[0].write_text(text.replace(old, new, 1), encoding="latin-1")
     try:
-        node = api.scan(pair[0], on_refusal="ignore")
+        node = ba.scan(pair[0], on_refusal="ignore")
     except InvalidMetadata:
         return  # two offsets: not XML any more
     assert isinstance(node, VirtualGroup)
@@ -153,4 +153,4 @@ def test_what_is_not_understood_is_refused(pair: tuple[Path, dict[str, Any]], ol
 def test_hostile_documents(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.dmrpp").write_text(text)
     with pytest.raises((InvalidMetadata, CorruptFile) if not text else InvalidMetadata):
-        api.scan(tmp_path / "a.dmrpp")
+        ba.scan(tmp_path / "a.dmrpp")

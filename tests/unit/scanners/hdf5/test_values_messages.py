@@ -20,7 +20,7 @@ from byteatlas_scanners.hdf5.filters import message as filters
 from byteatlas_scanners.hdf5.filters.blocks import Filtered, unfiltered
 from byteatlas_scanners.hdf5.filters.registry import ROWS, codecs
 from byteatlas_scanners.hdf5.format import datatype
-from byteatlas_scanners.hdf5.format.types import Datatype, Kind
+from byteatlas_scanners.hdf5.format.types import Datatype, DatatypeClass
 from byteatlas_scanners.hdf5.values import fillvalue
 from byteatlas_scanners.hdf5.values.zarr_type import layout, to_zarr
 
@@ -72,10 +72,10 @@ def test_array_types_give_dimensions() -> None:
 
 def test_variable_length_types() -> None:
     found = parse(h5py.vlen_dtype("f4"))
-    assert found.kind is Kind.VLEN
+    assert found.kind is DatatypeClass.VLEN
     assert found.variable
     text = parse(h5py.string_dtype())
-    assert (text.kind, text.charset) == (Kind.VLEN_STRING, 1)
+    assert (text.kind, text.charset) == (DatatypeClass.VLEN_STRING, 1)
     with pytest.raises(Unsupported):
         layout(text)
 
@@ -167,7 +167,7 @@ def test_filter_messages_of_both_versions() -> None:
 def test_refused_filters_say_number_and_name() -> None:
     kind = parse("f4")
     for number, words in ((32017, "SZ"), (32024, "SZ3"), (40000, "not a registered name")):
-        pipeline = filters.Pipeline((filters.Filter(number, "", 0, ()),))
+        pipeline = filters.FilterPipeline((filters.Filter(number, "", 0, ()),))
         with pytest.raises(Unsupported) as caught:
             codecs(pipeline, 0, kind, (4,))
         assert caught.value.reason == "filter"
@@ -179,11 +179,11 @@ def test_refused_filters_say_number_and_name() -> None:
 def test_scaleoffset_flags_other_than_0_and_1_are_refused(damaged: int) -> None:
     """libhdf5 compares them with 1: any other "fill value is defined" means that it is not."""
     values = [2, 0, 3, 0, 8, 1, 0, 1, *([0] * 12)]
-    plain = filters.Pipeline((filters.Filter(6, "", 1, tuple(values)),))
+    plain = filters.FilterPipeline((filters.Filter(6, "", 1, tuple(values)),))
     number = datatype.parse(h5t.STD_I64LE.encode()[2:])
     assert [c.name for c in codecs(plain, 0, number, (3,))] == ["byteatlas.hdf5-scaleoffset"]
     values[damaged] |= 1 << 29
-    pipeline = filters.Pipeline((filters.Filter(6, "", 1, tuple(values)),))
+    pipeline = filters.FilterPipeline((filters.Filter(6, "", 1, tuple(values)),))
     with pytest.raises(Unsupported, match="flags"):
         codecs(pipeline, 0, number, (3,))
 
@@ -201,7 +201,7 @@ def test_undoing_filters_is_bounded() -> None:
         found = run(unfiltered(pipeline, [Filtered(mask, data, size, 77)]), MemorySource(b"file"), SourcePool())
         return bytes(found[0])
 
-    pipeline = filters.Pipeline((filters.Filter(1, "deflate", 0, (6,)),))
+    pipeline = filters.FilterPipeline((filters.Filter(1, "deflate", 0, (6,)),))
     with pytest.raises(CorruptFile, match="byte 77"):
         plain(0, zlib.compress(bytes(10_000_000)), 1000)
     with pytest.raises(CorruptFile, match=r"1 bytes .* 1000"):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tests.maps import array_at
 from tests.scanning import read_plain, scan_bytes
 
-from byteatlas import api
+import byteatlas as ba
 from byteatlas.errors import CorruptChunk, CorruptFile, FetchFailed
 from byteatlas.manifest.kinds.strided import Strided
 from byteatlas.manifest.model import MISSING
@@ -32,7 +32,7 @@ def load(tmp_path: Path) -> Any:
     def values(data: bytes, path: str = "data") -> NDArray[Any]:
         file = tmp_path / "file.tif"
         file.write_bytes(data)
-        root: Any = api.open(api.scan(str(file), on_refusal="raise"))
+        root: Any = ba.open(ba.scan(str(file), on_refusal="raise"))
         return np.asarray(root[path][...])
 
     return values
@@ -186,8 +186,8 @@ def test_plain_pages_stored_in_different_pieces(rows: list[int], tmp_path: Path)
             how: dict[str, Any] = {"rowsperstrip": height} if height else {"tile": (16, 16)}
             writer.write(page, contiguous=False, metadata=None, **how)
     (tmp_path / "a.tif").write_bytes(out.getvalue())
-    virtual = api.scan(str(tmp_path / "a.tif"), on_refusal="raise")
-    root: Any = api.open(virtual)
+    virtual = ba.scan(str(tmp_path / "a.tif"), on_refusal="raise")
+    root: Any = ba.open(virtual)
     got = {place: plane for i in virtual.report for place, plane in zip(
         i.locators, root[i.path][...] if len(i.locators) > 1 else [root[i.path][...]], strict=True)}  # fmt: skip
     for i in range(2):
@@ -322,11 +322,11 @@ def test_sidecar_masks_when_asked(sidecar: str, tmp_path: Path) -> None:
     if sidecar != "absent":
         whole = write([Raw(gray(30, 20, subfile=4), [mask.tobytes()])])
         (tmp_path / "image.tif.msk").write_bytes(whole if sidecar == "whole" else whole[:50])
-    assert "mask" not in api.scan(str(file)).arrays
+    assert "mask" not in ba.scan(str(file)).arrays
     options = ScanOptions(extra={"tiff": {"sidecar_masks": True}})
-    with pytest.warns(api.RefusalWarning, match="msk") if sidecar == "broken" else nullcontext():
-        virtual = api.scan(str(file), options=options)
-    root: Any = api.open(virtual)
+    with pytest.warns(ba.RefusalWarning, match="msk") if sidecar == "broken" else nullcontext():
+        virtual = ba.scan(str(file), options=options)
+    root: Any = ba.open(virtual)
     np.testing.assert_array_equal(root["data"][...], ramp((20, 30), "u1"))
     assert ("mask" in virtual.arrays) == (sidecar == "whole")
     if sidecar == "whole":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-ZERO, NINE, SPACE, BACKSLASH = (ord(c) for c in "09 \\")
+ZERO, SPACE, BACKSLASH = (ord(c) for c in "0 \\")
 _MOST_DIGITS = 19  # 10**19 - 1 still fits 64 bits without a sign
 
 
