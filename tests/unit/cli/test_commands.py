@@ -98,6 +98,13 @@ def test_a_reader_who_leaves_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+def test_exit_statuses_of_the_process() -> None:
+    for arguments, status, words in ((["--version"], 0, b"byteatlas"), (["info", "no/such/file"], 4, b"error:")):
+        command = [sys.executable, "-m", "byteatlas", *arguments]
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert (done.returncode, words in done.stdout + done.stderr) == (status, True)
+
+
 def test_help_imports_no_engine() -> None:
     code = "import sys; from byteatlas.cli.app import run; run(['--help']); print(list(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
