@@ -7,7 +7,6 @@ from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from byteatlas.types import Buffer, Ints
@@ -40,10 +39,11 @@ class BlockParts:
             return None
         if total == 1:
             return np.ndarray((1, nbytes), np.uint8, self.block, int(self.start[0]))
-        step = np.diff(self.start)
+        step = self.start[1:] - self.start[:-1]
         if bool((step == step[0]).all() and step[0] >= 0):
             return np.ndarray((total, nbytes), np.uint8, self.block, int(self.start[0]), (int(step[0]), 1))
-        return sliding_window_view(np.frombuffer(self.block, np.uint8), nbytes)[self.start]
+        windows = np.ndarray((len(self.block) - nbytes + 1, nbytes), np.uint8, self.block, 0, (1, 1))
+        return windows[self.start]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
