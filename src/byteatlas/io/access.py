@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from byteatlas.errors import BadRequest
-from byteatlas.io.local import local_path
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Source
 from byteatlas.io.sources.layers import Retry
 from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
+from byteatlas.io.urls import place
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
 
@@ -137,16 +137,3 @@ def merged(parts: Sequence[tuple[Access, Callable[[], Iterable[str]]]]) -> Acces
             if options.setdefault(prefix, value) != value:
                 raise BadRequest(f"{prefix} was opened with two different storage options: say which with access=")
     return replace(first, storage_options=options, files=files)
-
-
-def place(url: str) -> str:
-    """The protocol and host (or bucket) of a URL, with what stands before it in a chain; empty for local files.
-
-    >>> place("s3://bucket/a/b.nc"), place("simplecache::s3://bucket/a.nc"), place("/data/a.nc")
-    ('s3://bucket/', 'simplecache::s3://bucket/', '')
-    """
-    links, mark, outer = url.rpartition("::")
-    if local_path(outer) is not None:
-        return ""
-    protocol, _, rest = outer.partition("://")
-    return f"{links}{mark}{protocol}://{rest.partition('/')[0]}/"

@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 
 from byteatlas.io.access import AbsentParts
 from byteatlas.io.local import absolute, local_path
-from byteatlas.io.policy import foreign, join
+from byteatlas.io.policy import foreign
+from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.values import dataclass
 

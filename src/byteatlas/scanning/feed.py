@@ -22,7 +22,8 @@ from byteatlas.errors import (
 )
 from byteatlas.io.local import LocalSource
 from byteatlas.io.open import opened
-from byteatlas.io.policy import foreign, join
+from byteatlas.io.policy import foreign
+from byteatlas.io.urls import join
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.layers import BlockCache
 from byteatlas.io.stamp import stamp_of

@@ -12,7 +12,8 @@ import pytest
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.open import SourcePool, open_source
-from byteatlas.io.policy import Policy, join, normal
+from byteatlas.io.policy import Policy
+from byteatlas.io.urls import join, split
 from byteatlas.io.source import Source
 from byteatlas.io.sources.layers import BlockCache, Coalescing, Counting, Retry, Retrying, coalesce
 from byteatlas.io.sources.memory import MemorySource
@@ -239,5 +240,5 @@ def test_join(base: str, url: str, full: str) -> None:
     assert join(base, url) == full
 
 
-def test_normal_keeps_the_protocol() -> None:
-    assert normal("s3://bucket/a/./b/../c") == "s3://bucket/a/c"
+def test_one_spelling_keeps_the_protocol() -> None:
+    assert str(split("s3://bucket/a/./b/../c")) == "s3://bucket/a/c"
