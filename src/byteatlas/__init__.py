@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from byteatlas.executors.scanning import scan_many
     from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
-    from byteatlas.io.sources.layers import Retry
+    from byteatlas.io.retry import Retry
     from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
@@ -165,7 +165,7 @@ _PLACES = {
     "byteatlas.executors.scanning": "scan_many",
     "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
-    "byteatlas.io.sources.layers": "Retry",
+    "byteatlas.io.retry": "Retry",
     "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
     "byteatlas.manifest.options": "MapWriteOptions",
     "byteatlas.progress": "Progress",

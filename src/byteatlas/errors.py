@@ -17,6 +17,15 @@ from typing import Any
 from byteatlas.types import ByteRange
 
 
+def _shown(text: str) -> str:
+    """A text as it may be shown: the URLs in it without secrets."""
+    if "://" not in text:
+        return text
+    from byteatlas.masking import masked
+
+    return masked(text)
+
+
 class ByteatlasError(Exception):
     """The root of all errors that byteatlas raises on purpose. They can be pickled, whatever their arguments."""
 
@@ -43,7 +52,7 @@ class CorruptFile(FileFault):
     """An archive file breaks its own format's rules."""
 
     def __init__(self, offset: int, why: str, url: str | None = None) -> None:
-        super().__init__(f"{url or 'file'}, byte {offset}: {why}")
+        super().__init__(_shown(f"{url or 'file'}, byte {offset}: {why}"))
         self.offset, self.why, self.url = offset, why, url
 
     def at(self, url: str) -> CorruptFile:
@@ -80,7 +89,7 @@ class CorruptChunk(FileFault):
         range: ByteRange | None = None,
     ) -> None:
         head = _place(array, chunk, url, range)
-        super().__init__(f"{head}: {why}" if head else why)
+        super().__init__(_shown(f"{head}: {why}" if head else why))
         self.why, self.array, self.chunk, self.url, self.range = why, array, chunk, url, range
 
 
@@ -134,8 +143,12 @@ class MissingExtra(ByteatlasError, ImportError):
 class FetchFailed(ByteatlasError, OSError):
     """Bytes that should be there could not be fetched (missing file, refused, short read, time-out).
 
-    ``transient`` says that the same request may work when it is tried again (time-out, 429, 5xx). ``array`` and
-    ``chunk`` (its place in the grid) are known where the bytes are those of a chunk.
+    Attributes:
+        transient: the same request may work when it is tried again (time-out, 429, 5xx).
+        after: the seconds after which the server wants to be asked again, where it said so.
+        absent: the storage itself says that there is no such thing: nothing else means "not there".
+        denied: the storage does not give it out, to these credentials at least.
+        array, chunk: whose bytes these are (the chunk's place in the grid), where they are those of a chunk.
     """
 
     def __init__(
@@ -145,19 +158,35 @@ class FetchFailed(ByteatlasError, OSError):
         range: ByteRange | None = None,
         *,
         transient: bool = False,
+        absent: bool = False,
+        denied: bool = False,
+        after: float | None = None,
         array: str | None = None,
         chunk: tuple[int, ...] | None = None,
     ) -> None:
-        super().__init__(f"{_place(array, chunk, url, range)}: {why}")
-        self.url, self.why, self.range, self.transient = url, why, range, transient
+        super().__init__(_shown(f"{_place(array, chunk, url, range)}: {why}"))
+        self.url, self.why, self.range = _shown(url), _shown(why), range
+        self.transient, self.absent, self.denied, self.after = transient, absent, denied, after
         self.array, self.chunk = array, chunk
+
+    def located(
+        self, *, range: ByteRange | None = None, array: str | None = None, chunk: tuple[int, ...] | None = None
+    ) -> FetchFailed:
+        """The same error, with what its raiser could not know filled in."""
+        found = FetchFailed(
+            self.url, self.why, self.range or range, chunk=chunk if self.chunk is None else self.chunk,
+            array=array if self.array is None else self.array, transient=self.transient, absent=self.absent,
+            denied=self.denied, after=self.after,
+        )  # fmt: skip
+        found.__cause__ = self.__cause__
+        return found
 
 
 class SourceChanged(ByteatlasError):
     """A source file is not the one that was indexed (size, modification time or etag differ)."""
 
     def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
-        super().__init__(f"{url}: {what} was {recorded} when indexed, is {found} now")
+        super().__init__(_shown(f"{url}: {what} was {recorded} when indexed, is {found} now"))
         self.url, self.what, self.recorded, self.found = url, what, recorded, found
 
 
@@ -165,13 +194,13 @@ class Absent(FileFault):
     """A file that another file names is not there."""
 
     def __init__(self, url: str, why: str = "there is no such file") -> None:
-        super().__init__(f"{url}: {why}")
-        self.url, self.why = url, why
+        super().__init__(_shown(f"{url}: {why}"))
+        self.url, self.why = _shown(url), _shown(why)
 
 
 class Forbidden(FileFault, PermissionError):
     """The policy in force, or the storage itself, does not allow this access."""
 
     def __init__(self, url: str, why: str) -> None:
-        super().__init__(f"{url}: {why}")
-        self.url, self.why = url, why
+        super().__init__(_shown(f"{url}: {why}"))
+        self.url, self.why = _shown(url), _shown(why)

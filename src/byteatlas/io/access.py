@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 from byteatlas.errors import BadRequest
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
+from byteatlas.io.retry import Retry
 from byteatlas.io.source import Source
-from byteatlas.io.sources.layers import Retry
 from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
 from byteatlas.io.urls import place
@@ -91,7 +91,7 @@ class Access:
         Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
         """
         known = next((f for f in self.files if f.url == url), None)
-        return known or open_source(url, self.storage_options, self.retry)
+        return known or open_source(url, self.storage_options, self.retry, self.policy)
 
     def options_for(self, url: str) -> dict[str, JSON]:
         """The storage options for one URL."""

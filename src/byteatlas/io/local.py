@@ -60,7 +60,8 @@ class LocalSource:
             self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         except (OSError, ValueError) as error:
             self._fd = -1
-            raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
+            why = getattr(error, "strerror", None) or str(error)
+            raise FetchFailed(url, why, absent=isinstance(error, FileNotFoundError | NotADirectoryError)) from error
         self._size = os.fstat(self._fd).st_size
 
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:

@@ -9,21 +9,46 @@ from typing import Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy
+from byteatlas.io.retry import Retry, Retrying
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.sources.layers import Retry, Retrying
-from byteatlas.io.sources.remote import FsspecSource
+from byteatlas.io.sources.remote import FsspecSource, file_system
 from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.urls import WEB
 from byteatlas.types import JSON
 
 
-def open_source(url: str, storage_options: Mapping[str, JSON] | None = None, retry: Retry | None = None) -> Source:
+def open_source(
+    url: str,
+    storage_options: Mapping[str, JSON] | None = None,
+    retry: Retry | None = None,
+    policy: Policy | None = None,
+) -> Source:
     """The source for one URL: a local file, or anything fsspec can open.
+
+    Args:
+        policy: where a server may send us on to.
 
     Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
     """
     if local_path(url) is not None:
         return LocalSource(url)
-    return Retrying(FsspecSource(url, StorageOptions.of(storage_options).for_url(url)), retry or Retry())
+    fs, path = file_system(url, StorageOptions.of(storage_options).for_url(url))
+    return remote_source(fs, path, url, retry or Retry(), policy or Policy())
+
+
+def remote_source(fs: Any, path: str, url: str, retry: Retry, policy: Policy) -> Source:
+    """An object of one of fsspec's file systems, tried again where that may help.
+
+    Args:
+        path: the object's name in the file system.
+        url: its name in messages.
+    """
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol
+    if WEB.isdisjoint(protocols):
+        return Retrying(FsspecSource.on(fs, path, url), retry)
+    from byteatlas.io.sources.http import HttpSource
+
+    return Retrying(HttpSource(fs, path, follow=policy.check_hop, retry=retry), retry)
 
 
 class SourcePool:
@@ -64,7 +89,7 @@ class SourcePool:
                 self._open.move_to_end(url)
                 return found
         self._policy.check(url)
-        source = self._files.get(url) or open_source(url, self._options, self._retry)
+        source = self._files.get(url) or open_source(url, self._options, self._retry, self._policy)
         with self._lock:
             self._open[url] = source
             while len(self._open) > self._most:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from byteatlas.errors import Forbidden
 from byteatlas.io.local import local_path
 from byteatlas.io.sources.open_file import OPEN_FILE
-from byteatlas.io.urls import fault_of, is_private_to_machine, last_link, protocol_of, under
+from byteatlas.io.urls import fault_of, is_private_to_machine, last_link, place, protocol_of, under
 from byteatlas.values import dataclass
 
 
@@ -53,11 +53,16 @@ class Policy:
         if self.allow is not None and not allowed:
             raise Forbidden(url, f"outside of what the policy allows ({', '.join(self.allow) or 'nothing'})")
 
+    def check_hop(self, url: str, following: str) -> None:
+        """Raise `Forbidden` when the server that was asked for the first URL may not send us on to the second one."""
+        if place(url) != place(following):
+            self.check(following, foreign=foreign(url, following))
+
 
 NETWORK_PROTOCOLS = frozenset({
-    "http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "wasb", "wasbs", "oss", "oci", "ocilake", "tos",
-    "ftp", "sftp", "ssh", "smb", "hdfs", "webhdfs", "webdav", "root", "hf", "github", "gist", "lakefs", "dbfs", "dropbox",
-    "gdrive", "box", "wandb", "jlab", "jupyter",
+    "http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "wasb", "wasbs", "oss", "oci", "ocilake",
+    "tos", "ftp", "sftp", "ssh", "smb", "hdfs", "webhdfs", "webdav", "root", "hf", "github", "gist", "lakefs", "dbfs",
+    "dropbox", "gdrive", "box", "wandb", "jlab", "jupyter",
 })  # fmt: skip
 """fsspec protocols that lead beyond the network. All others lead, or can be made to lead, to files of this machine."""
 PROCESS_PROTOCOLS = frozenset({"memory", OPEN_FILE})
@@ -119,6 +124,6 @@ def _right(origin: str) -> int:
 
 
 def _under_one(url: str, prefix: str) -> bool:
-    """Whether a URL is below a prefix that is allowed: the whole chain, or its last link where the others show only that."""
+    """Whether a URL is below a prefix that is allowed: a chain by its last link, where the others show only that."""
     plain = all(link in CACHES or protocol_of(link) in LINKS for link in url.split("::")[:-1])
     return under(url, prefix) if plain or "::" in prefix else False

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from byteatlas.io.urls import last_link, place, under
-from byteatlas.masking import masked
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -59,6 +58,8 @@ class StorageOptions(Mapping[str, JSON]):
         return StorageOptions, (dict(self),)
 
     def __repr__(self) -> str:
+        from byteatlas.masking import masked
+
         below = {p: ", ".join(options) for p, options in self.by_prefix.items()}
         names = [f"{masked(k)}: ({below[k]})" if k in below else k for k in self]
         return f"StorageOptions({', '.join(names)})"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
+from byteatlas.io.access import Access
 from byteatlas.io.local import local_path
 from byteatlas.io.output import new_file
 from byteatlas.io.storage_options import StorageOptions
@@ -67,8 +68,7 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
             return
         path = local_path(url)
         if path is None:
-            options = StorageOptions.of(storage_options).for_url(url)
-            yield RemoteStore(url, options, writable=True)
+            yield RemoteStore(url, Access(StorageOptions.of(storage_options)), writable=True)
         elif Path(path).exists() and not Path(path).is_dir():
             raise Conflict([f"{url} is a file"], "write")
         else:

@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from byteatlas.errors import FetchFailed, MissingExtra, NotFound
+from byteatlas.errors import FetchFailed, MissingExtra
+from byteatlas.io.sources.faults import backend_errors, failure
+from byteatlas.io.urls import protocol_of
 from byteatlas.types import JSON, Buffer, ByteRange
 
 EXTRAS: Mapping[str, str] = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
-_TRANSIENT = ("timeout", "timed out", "429", "500", "502", "503", "504", "reset", "disconnected", "temporarily")
-_THEIRS: Mapping[str, str] = {
-    "zipfile": "BadZipFile",
-    "tarfile": "TarError",
-    "zlib": "error",
-    "aiohttp": "ClientError",
-    "botocore.exceptions": "BotoCoreError",
-    "google.auth.exceptions": "GoogleAuthError",
-}
-_DENIED = ("credential", "access denied", "accessdenied", "forbidden", "unauthorized", "401", "403")
+POOL = 64
+"""Connections that one file system may keep open at a time, where it would keep ten."""
+_S3 = frozenset({"s3", "s3a"})
 
 
-def backend_errors() -> tuple[type[BaseException], ...]:
-    """What fsspec's back ends raise. Some errors of theirs are no OSErrors; they can only occur once imported."""
-    known: tuple[type[BaseException], ...] = (OSError, ValueError, RuntimeError, TimeoutError, KeyError)
-    found = [
-        getattr(sys.modules[module], name)
-        for module, name in _THEIRS.items()
-        if module in sys.modules and hasattr(sys.modules[module], name)
-    ]
-    return (*known, *found)
+def file_system(url: str, options: Mapping[str, JSON] | None = None) -> tuple[Any, str]:
+    """fsspec's file system for a URL, and the path in it.
+
+    Raises `FetchFailed` where a chain's inner file is not there, `MissingExtra` without the protocol's package.
+    """
+    from fsspec.core import url_to_fs
+
+    try:
+        return url_to_fs(url, **_tuned(url, options or {}))  # type: ignore[no-any-return]
+    except ImportError as error:
+        protocol = url.partition("://")[0].partition("::")[0]
+        raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
+    except backend_errors() as error:
+        raise failure(url, error) from error
 
 
-def failure(url: str, error: BaseException, where: ByteRange | None = None) -> FetchFailed:
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    lowered = text.lower()
-    if isinstance(error, PermissionError) or any(word in lowered for word in _DENIED):
-        protocol, mark, rest = url.rpartition("::")[2].partition("://")
-        prefix = f"{protocol}{mark}{rest.partition('/')[0]}/"
-        text += f"; {prefix} may need credentials: storage_options={{{prefix!r}: {{...}}}}"
-    return FetchFailed(url, text, where, transient=any(word in lowered for word in _TRANSIENT))
+def _tuned(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a back end does not do by itself: as many connections as requests, and no retries beside ours."""
+    if "::" in url or protocol_of(url) not in _S3 or "config_kwargs" in options:
+        return dict(options)
+    return {
+        **options,
+        "config_kwargs": {"max_pool_connections": POOL, "retries": {"max_attempts": 1, "mode": "standard"}},
+    }
 
 
 class FsspecSource:
@@ -49,17 +48,9 @@ class FsspecSource:
     __slots__ = ("_fs", "_info", "_path", "_url")
 
     def __init__(self, url: str, storage_options: Mapping[str, JSON] | None = None) -> None:
-        from fsspec.core import url_to_fs
-
         self._url = url
         self._info: Mapping[str, Any] | None = None
-        try:
-            self._fs, self._path = url_to_fs(url, **(storage_options or {}))
-        except ImportError as error:
-            protocol = url.partition("://")[0].partition("::")[0]
-            raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
-        except backend_errors() as error:
-            raise failure(url, error) from error
+        self._fs, self._path = file_system(url, storage_options)
 
     @classmethod
     def on(cls, fs: Any, path: str, url: str) -> FsspecSource:
@@ -94,26 +85,43 @@ class FsspecSource:
         return None if found is None else str(found)
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
+        answers = self.attempt(ranges, 0.0)
+        for answer in answers:
+            if isinstance(answer, FetchFailed):
+                raise answer
+        return [a for a in answers if not isinstance(a, FetchFailed)]
+
+    def attempt(self, ranges: Sequence[ByteRange], seconds: float) -> list[Buffer | FetchFailed]:
+        """The bytes of each range, or why there are none; in at most so many seconds (0: no limit)."""
         if not ranges:
             return []
         for where in ranges:  # fsspec would count negative offsets from the end
             if where.offset < 0 or where.length < 0:
                 raise FetchFailed(self._url, "a negative range", where)
         try:
-            found = self._fs.cat_ranges(
-                [self._path] * len(ranges),
-                [r.offset for r in ranges],
-                [r.end for r in ranges],
-                on_error="return",
-            )
+            found = self._fetch(ranges, seconds)
         except backend_errors() as error:
-            raise failure(self._url, error, ranges[0]) from error
-        for where, data in zip(ranges, found, strict=True):
-            if isinstance(data, BaseException):
-                raise failure(self._url, data, where) from data
-            if len(data) != where.length:
-                raise FetchFailed(self._url, f"{len(data)} bytes came back", where)
-        return list(found)
+            return [failure(self._url, error, where) for where in ranges]
+        return [self._checked(where, data) for where, data in zip(ranges, found, strict=True)]
+
+    def _fetch(self, ranges: Sequence[ByteRange], seconds: float) -> list[Any]:
+        paths, starts, ends = [self._path] * len(ranges), [r.offset for r in ranges], [r.end for r in ranges]
+        if seconds and getattr(self._fs, "async_impl", False) and not self._fs.asynchronous:
+            from fsspec.asyn import sync
+
+            fetch = self._fs._cat_ranges
+            return list(sync(self._fs.loop, fetch, paths, starts, ends, on_error="return", timeout=seconds))
+        return list(self._fs.cat_ranges(paths, starts, ends, on_error="return"))
+
+    def _checked(self, where: ByteRange, data: Any) -> Buffer | FetchFailed:
+        if isinstance(data, BaseException):
+            if not isinstance(data, backend_errors()):
+                raise data
+            return failure(self._url, data, where)
+        if len(data) != where.length:
+            return FetchFailed(self._url, f"{len(data)} bytes came back", where, transient=len(data) < where.length)
+        found: Buffer = data
+        return found
 
     def read_all(self) -> bytes:
         try:
@@ -121,16 +129,3 @@ class FsspecSource:
         except backend_errors() as error:
             raise failure(self._url, error) from error
         return data
-
-
-def exists(source: FsspecSource) -> bool:
-    """Whether the object is there; raises `FetchFailed` when that cannot be found out."""
-    try:
-        source.info()
-    except FetchFailed as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return False
-        raise
-    except NotFound:
-        return False
-    return True

@@ -109,7 +109,7 @@ class ParquetMap:
         try:
             data = self._open(name).read_all()
         except FetchFailed as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
+            if not error.absent:
                 raise
             if self.options.absent_parts == "missing":
                 nothing = np.zeros(expected, np.uint64)
