@@ -5,7 +5,6 @@ Types of exceptions and status codes decide, never words of a message: a file ma
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,7 +29,7 @@ _PASSING_ERRNO = frozenset({
     errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ENETRESET, errno.EBUSY,
 })  # fmt: skip
 _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-_PASSING_TYPES = (TimeoutError, asyncio.TimeoutError, ConnectionError, asyncio.IncompleteReadError, EOFError)
+_PASSING_TYPES = (TimeoutError, ConnectionError, EOFError)
 _THEIRS: Mapping[str, tuple[str, ...]] = {
     "zipfile": ("BadZipFile",),
     "tarfile": ("TarError",),
