@@ -157,7 +157,8 @@ class SourceChanged(ByteatlasError):
     """A source file is not the one that was indexed (size, modification time or etag differ)."""
 
     def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
-        super().__init__(f"{url}: {what} was {recorded} when indexed, is {found} now")
+        advice = "index it again, or read it as it is with stamps='size' or 'off'"
+        super().__init__(f"{url}: {what} was {recorded} when indexed, is {found} now; {advice}")
         self.url, self.what, self.recorded, self.found = url, what, recorded, found
 
 

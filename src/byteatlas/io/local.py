@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from byteatlas.errors import FetchFailed
+from byteatlas.io.source import SourceFacts
 from byteatlas.types import Buffer, ByteRange
 
 
@@ -49,7 +50,7 @@ ONE_READ = 1 << 30
 class LocalSource:
     """One local file. The descriptor is opened at the first read and closed with the object."""
 
-    __slots__ = ("_fd", "_path", "_size", "_url")
+    __slots__ = ("_fd", "_path", "_size", "_time", "_url")
 
     def __init__(self, url: str) -> None:
         path = local_path(url)
@@ -61,7 +62,8 @@ class LocalSource:
         except (OSError, ValueError) as error:
             self._fd = -1
             raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
-        self._size = os.fstat(self._fd).st_size
+        facts = os.fstat(self._fd)
+        self._size, self._time = facts.st_size, facts.st_mtime_ns
 
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
         return LocalSource, (self._url,)  # a descriptor means nothing elsewhere
@@ -127,5 +129,10 @@ class LocalSource:
         return self._read_one(ByteRange(0, self._size))
 
     def stamp(self) -> str:
-        """Modification time in nanoseconds, as text."""
-        return str(os.fstat(self._fd).st_mtime_ns)
+        """Modification time in nanoseconds, as text: when the file was opened."""
+        return str(self._time)
+
+    def now(self) -> SourceFacts:
+        """The size and modification time that the file has at this moment, which may have been written to."""
+        facts = os.fstat(self._fd)
+        return SourceFacts(facts.st_size, str(facts.st_mtime_ns))

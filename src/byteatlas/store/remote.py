@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from byteatlas.errors import FetchFailed, Forbidden, MissingExtra, Unsupported
 from byteatlas.io.source import Source
 from byteatlas.io.sources.layers import Retrying
-from byteatlas.io.sources.remote import EXTRAS, FsspecSource, backend_errors, failure
+from byteatlas.io.sources.remote import EXTRAS, FsspecSource, LivingFileSystem, backend_errors, failure
 from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import JSON, Buffer
 
@@ -21,20 +22,21 @@ _WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl",
 class RemoteStore:
     """Objects below a URL. A key that the storage says does not exist is missing; any other failure is an error."""
 
-    __slots__ = ("_fs", "_options", "_root", "_url", "_writable")
+    __slots__ = ("_living", "_options", "_root", "_url", "_writable")
 
     def __init__(self, url: str, storage_options: Mapping[str, JSON] | None = None, *, writable: bool = False) -> None:
         from fsspec.core import url_to_fs
 
         self._url, self._options, self._writable = url.rstrip("/"), dict(storage_options or {}), writable
         try:
-            self._fs, root = url_to_fs(self._url, **self._options)
+            fs, root = url_to_fs(self._url, **self._options)
         except ImportError as error:
             protocol = url.partition("://")[0].partition("::")[0]
             raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
         except backend_errors() as error:
             raise failure(url, error) from error
-        self._root = root.rstrip("/")
+        self._living, self._root = LivingFileSystem(fs), root.rstrip("/")
+        self._living.forget(self._root)
         if writable and self._web:
             raise Forbidden(self._url, "web servers are read only")
 
@@ -108,9 +110,12 @@ class RemoteStore:
         return not {"http", "https"}.isdisjoint(self._protocols)
 
     @property
+    def _fs(self) -> Any:
+        return self._living()
+
+    @property
     def _protocols(self) -> frozenset[str]:
-        protocol = self._fs.protocol
-        return frozenset((protocol,) if isinstance(protocol, str) else protocol)
+        return self._living.protocols
 
     def set(self, key: str, value: Buffer) -> None:
         """Put an object; where the storage has files, under a temporary name that is then changed."""
