@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import SourceFacts
@@ -43,6 +44,20 @@ def absolute(url: str) -> str:
     return full
 
 
+FileIdentity: TypeAlias = tuple[int, int, int]
+"""What tells a local file from one that took its place: its number, size, and modification time in nanoseconds."""
+
+
+def identity(url: str) -> FileIdentity | None:
+    """That of the file which is under a name now; None for what is not local, or not there."""
+    path = local_path(url)
+    try:
+        facts = None if path is None else os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return None if facts is None else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
 ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 
@@ -50,7 +65,7 @@ ONE_READ = 1 << 30
 class LocalSource:
     """One local file. The descriptor is opened at the first read and closed with the object."""
 
-    __slots__ = ("_fd", "_path", "_size", "_time", "_url")
+    __slots__ = ("_fd", "_path", "_size", "_time", "_url", "identity")
 
     def __init__(self, url: str) -> None:
         path = local_path(url)
@@ -64,6 +79,7 @@ class LocalSource:
             raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
         facts = os.fstat(self._fd)
         self._size, self._time = facts.st_size, facts.st_mtime_ns
+        self.identity: FileIdentity = (facts.st_ino, self._size, self._time)
 
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
         return LocalSource, (self._url,)  # a descriptor means nothing elsewhere

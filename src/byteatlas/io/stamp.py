@@ -35,6 +35,15 @@ def stamp_of(source: Source) -> str | None:
     return found
 
 
+def facts_of(source: Source) -> SourceFacts:
+    """What is known of a source without asking for anything: of local files as they were opened."""
+    inner = _innermost(source)
+    if isinstance(inner, LocalSource):
+        return SourceFacts(inner.size(), inner.stamp())
+    found = getattr(inner, "facts", None)
+    return found if isinstance(found, SourceFacts) else SourceFacts()
+
+
 def same_stamp(recorded: str, found: str) -> bool:
     """Whether two stamps may be those of one file. Stamps of two kinds (a time, an etag) say nothing of each other.
 
