@@ -115,4 +115,3 @@ def _manifest_again(recipe: MapRecipe, path: str) -> Manifest:
     if not isinstance(array, VirtualArray):
         raise NotFound(f"{recipe.url}: {path!r} is no array any more")
     return array.manifest
-
