@@ -183,10 +183,13 @@ class FetchFailed(ByteatlasError, OSError):
 
 
 class SourceChanged(ByteatlasError):
-    """A source file is not the one that was indexed (size, modification time or etag differ)."""
+    """A file is not the one that was indexed, or a map not the one that was opened (size, time or etag differ)."""
 
-    def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
-        super().__init__(_shown(f"{url}: {what} was {recorded} when indexed, is {found} now"))
+    def __init__(self, url: str, what: str, recorded: object, found: object, *, when: str = "indexed") -> None:
+        advice = "open it again"
+        if when == "indexed":
+            advice = "index it again, or read it as it is with stamps='size' or 'off'"
+        super().__init__(_shown(f"{url}: {what} was {recorded} when {when}, is {found} now; {advice}"))
         self.url, self.what, self.recorded, self.found = url, what, recorded, found
 
 

@@ -55,7 +55,7 @@ class VirtualHierarchy:
             )
         return Array(
             node.meta,
-            ManifestLocator(node.manifest, self.opener, self.options.check or "free"),
+            ManifestLocator(node.manifest, self.opener, self.options.check),
             path,
             self.options,
             self.registry,

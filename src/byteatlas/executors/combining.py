@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
@@ -15,6 +15,7 @@ from byteatlas.executors.running import Executor, for_each
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualGroup
+from byteatlas.manifest.ops.common import in_memory
 from byteatlas.progress import OnProgress, Progress, counting
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
@@ -40,6 +41,10 @@ class Part:
     groups: tuple[VirtualGroup, ...]
     failures: tuple[Failure, ...] = ()
     joined: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With what was read, not with where it can be read: the maps were read here for the other process."""
+        return Part, (self.names, tuple(map(in_memory, self.groups)), self.failures, self.joined)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class Access:
 
     def pool(self) -> SourcePool:
         """An opener for what maps and files name."""
-        return SourcePool(self.storage_options, self.policy, retry=self.retry, files=self.files)
+        return SourcePool(self.storage_options, self.policy, retry=self.retry, files=self.files, check=self.stamps)
 
     def open(self, url: str) -> Source:
         """The source for a URL that the caller named, to which no policy applies.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from byteatlas.errors import FetchFailed
+from byteatlas.io.source import SourceFacts
 from byteatlas.types import Buffer, ByteRange
 
 
@@ -42,6 +44,20 @@ def absolute(url: str) -> str:
     return full
 
 
+FileIdentity: TypeAlias = tuple[int, int, int]
+"""What tells a local file from one that took its place: its number, size, and modification time in nanoseconds."""
+
+
+def identity(url: str) -> FileIdentity | None:
+    """That of the file which is under a name now; None for what is not local, or not there."""
+    path = local_path(url)
+    try:
+        facts = None if path is None else os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return None if facts is None else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
 ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 
@@ -49,7 +65,7 @@ ONE_READ = 1 << 30
 class LocalSource:
     """One local file. The descriptor is opened at the first read and closed with the object."""
 
-    __slots__ = ("_fd", "_path", "_size", "_url")
+    __slots__ = ("_fd", "_path", "_size", "_time", "_url", "identity")
 
     def __init__(self, url: str) -> None:
         path = local_path(url)
@@ -62,7 +78,9 @@ class LocalSource:
             self._fd = -1
             why = getattr(error, "strerror", None) or str(error)
             raise FetchFailed(url, why, absent=isinstance(error, FileNotFoundError | NotADirectoryError)) from error
-        self._size = os.fstat(self._fd).st_size
+        facts = os.fstat(self._fd)
+        self._size, self._time = facts.st_size, facts.st_mtime_ns
+        self.identity: FileIdentity = (facts.st_ino, self._size, self._time)
 
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
         return LocalSource, (self._url,)  # a descriptor means nothing elsewhere
@@ -128,5 +146,10 @@ class LocalSource:
         return self._read_one(ByteRange(0, self._size))
 
     def stamp(self) -> str:
-        """Modification time in nanoseconds, as text."""
-        return str(os.fstat(self._fd).st_mtime_ns)
+        """Modification time in nanoseconds, as text: when the file was opened."""
+        return str(self._time)
+
+    def now(self) -> SourceFacts:
+        """The size and modification time that the file has at this moment, which may have been written to."""
+        facts = os.fstat(self._fd)
+        return SourceFacts(facts.st_size, str(facts.st_mtime_ns))

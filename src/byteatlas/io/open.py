@@ -11,7 +11,9 @@ from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy
 from byteatlas.io.retry import Retry, Retrying
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.sources.remote import FsspecSource, file_system
+from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
+from byteatlas.io.sources.remote import FsspecSource
+from byteatlas.io.stamp import Check, checked
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.io.urls import WEB
 from byteatlas.types import JSON
@@ -36,15 +38,14 @@ def open_source(
     return remote_source(fs, path, url, retry or Retry(), policy or Policy())
 
 
-def remote_source(fs: Any, path: str, url: str, retry: Retry, policy: Policy) -> Source:
+def remote_source(fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy) -> Source:
     """An object of one of fsspec's file systems, tried again where that may help.
 
     Args:
         path: the object's name in the file system.
         url: its name in messages.
     """
-    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol
-    if WEB.isdisjoint(protocols):
+    if WEB.isdisjoint(fs.protocols):
         return Retrying(FsspecSource.on(fs, path, url), retry)
     from byteatlas.io.sources.http import HttpSource
 
@@ -59,6 +60,7 @@ class SourcePool:
     Args:
         files: sources that are open already, each for its own URL.
         most: sources kept.
+        check: what of a source is compared with what a map has recorded of it.
     """
 
     def __init__(
@@ -69,9 +71,11 @@ class SourcePool:
         retry: Retry | None = None,
         files: Sequence[Source] = (),
         most: int = 256,
+        check: Check = "free",
     ) -> None:
         self._options, self._policy = StorageOptions.of(storage_options), policy or Policy()
         self._retry, self._files, self._most = retry or Retry(), {f.url: f for f in files}, most
+        self.check: Check = check
         self._open: OrderedDict[str, Source] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -112,6 +116,12 @@ class Named(Protocol):
     def url(self) -> str: ...
 
     @property
+    def size(self) -> int | None: ...
+
+    @property
+    def stamp(self) -> str | None: ...
+
+    @property
     def foreign(self) -> bool: ...
 
 
@@ -119,21 +129,27 @@ class Named(Protocol):
 class MadeOfOthers(Protocol):
     """A source that is no file of its own (`byteatlas.manifest.kinds.joined`)."""
 
-    def source(self, opener: Opener) -> Source: ...
+    def source(self, opener: Opener, check: Check) -> Source: ...
 
 
-def opened(opener: Opener, named: Named) -> Source:
+def opened(opener: Opener, named: Named, check: Check | None = None) -> Source:
     """Open what a map or file names. An opener without a policy of its own opens nothing that is foreign.
+
+    Args:
+        check: what is compared with the record; None = what the opener says.
 
     Raises:
         Forbidden: the policy does not allow it.
         FetchFailed: it is not there.
+        SourceChanged: it is not the file that was indexed.
     """
+    if check is None:
+        check = opener.check if isinstance(opener, SourcePool) else "free"
     if isinstance(named, MadeOfOthers):
-        return named.source(opener)
+        return named.source(opener, check)
     if not named.foreign:
-        return opener(named.url)
+        return checked(opener(named.url), named.size, named.stamp, check)
     if isinstance(opener, SourcePool):
-        return opener.foreign(named.url)
+        return checked(opener.foreign(named.url), named.size, named.stamp, check)
     Policy().check(named.url, foreign=True)
-    return opener(named.url)
+    return checked(opener(named.url), named.size, named.stamp, check)

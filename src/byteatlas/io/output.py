@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Protocol
@@ -116,40 +117,23 @@ class _RemoteFolder:
         self._system.pipe_file(path, bytes(data))
 
 
-class _LiveFolder(_LocalFolder):
-    """A folder that others may be reading: each file changes at once or not at all."""
+class _LinkedFolder(_LocalFolder):
+    """A folder that shares files with another one, which must not change: its files are replaced, never written to."""
 
     def put(self, name: str, data: Buffer) -> None:
-        path = self._root / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FetchFailed(str(path), error.strerror or str(error)) from error
-        with new_file(str(path)) as stream:
-            stream.write(data)
-
-
-def existing_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> Folder:
-    """A folder whose files are changed one by one, each of them as a whole."""
-    path = local_path(url)
-    if path is not None:
-        from pathlib import Path
-
-        return _LiveFolder(Path(path.rstrip("/")))
-    from fsspec.core import url_to_fs
-
-    try:
-        system, root = url_to_fs(url, **StorageOptions.of(storage_options).for_url(url))
-    except (OSError, ValueError, NotImplementedError) as error:
-        raise FetchFailed(url, f"cannot be written: {error}") from error
-    return _RemoteFolder(system, root)
+        (self._root / name).unlink(missing_ok=True)
+        super().put(name, data)
 
 
 @contextmanager
-def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> Iterator[Folder]:
+def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None, *, keep: bool = False) -> Iterator[Folder]:
     """A folder to be filled; locally it replaces what has its name when the block ends without an error.
 
-    Object stores have no renames: there the files are put one by one, the caller's last one makes the map whole.
+    A reader finds the old folder or the new one, never a mixture. Object stores have no renames: there the files are
+    put one by one, the caller's last one makes the map whole.
+
+    Args:
+        keep: it begins with the files of the folder that it replaces (as hard links, where the file system has them).
     """
     path = local_path(url)
     if path is None:
@@ -171,8 +155,14 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
     draft = target.with_name(f".{target.name}.{mark}.part")
     old = target.with_name(f".{target.name}.{mark}.old")
     try:
-        draft.mkdir()
-        yield _LocalFolder(draft)
+        if keep:
+            shutil.copytree(target, draft, copy_function=_link)
+        else:
+            draft.mkdir()
+        yield _LinkedFolder(draft)
+        if _exchanged(draft, target):
+            shutil.rmtree(draft, ignore_errors=True)
+            return
         if target.is_dir():
             target.rename(old)
         try:
@@ -190,3 +180,30 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without hard links
+        import shutil
+
+        shutil.copy2(source, target)
+
+
+RENAME_EXCHANGE = 2
+"""renameat2(2): both names exist before and after, and there is no moment without them."""
+
+
+def _exchanged(draft: Path, target: Path) -> bool:
+    """Let two folders change names at once; False where the system cannot, and nothing was done."""
+    if sys.platform != "linux" or not target.is_dir() or target.is_symlink():
+        return False
+    import ctypes
+
+    here = -100  # AT_FDCWD: names are taken as everywhere else
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    return bool(rename(here, os.fsencode(draft), here, os.fsencode(target), RENAME_EXCHANGE) == 0)

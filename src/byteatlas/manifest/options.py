@@ -5,18 +5,38 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from byteatlas.io.access import AbsentParts
 from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import foreign
 from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.values import dataclass
+from byteatlas.values import dataclass, field
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
 TellArray: TypeAlias = Callable[[str, int, int], None]
 """Called with an array's path before it is written, how many were written, and how many there are."""
+
+
+class KnownPlace(Protocol):
+    """Where a map that is open was read from."""
+
+    def reduced_manifest(self, path: str) -> tuple[Any, ...]:
+        """What ``__reduce__`` of an array's manifest gives: how it is had in another process."""
+        ...
+
+    def reduced_arrays(self, path: str) -> tuple[Any, ...]:
+        """The same for the arrays of a group."""
+        ...
+
+    def check(self) -> None:
+        """Raises `SourceChanged` when the map's file was written to since it was opened."""
+        ...
+
+    def check_name(self) -> None:
+        """The same for a map of many files, which are found by name: also when another map has that name now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +51,7 @@ class MapReadOptions:
         rename: changes each source URL after it was made absolute.
         most_generated: more references than this from ``gen`` are refused.
         parts: Parquet part files that are kept in memory.
+        place: where the map was read from; None = the caller made the map. Filled in by `read_references`.
         absent_parts: what a Parquet part file means that is not there. fsspec's writer leaves out parts all of whose
             chunks are missing; a part that got lost looks the same. So it is an error unless the caller knows better.
     """
@@ -42,6 +63,7 @@ class MapReadOptions:
     most_generated: int = 5_000_000
     parts: int = 16
     absent_parts: AbsentParts = "raise"
+    place: KnownPlace | None = field(default=None, compare=False)
 
     def absolute(self, url: str, where: str) -> str:
         """A source URL as it is meant."""

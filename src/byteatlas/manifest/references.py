@@ -20,6 +20,7 @@ from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
 from byteatlas.manifest.origin import check_target, check_written
+from byteatlas.manifest.reopening import MapPlace, MapRecipe
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
 from byteatlas.values import replace
@@ -50,7 +51,7 @@ def read_references(
     url = absolute(os.fspath(target)).rstrip("/")
     if options.base is None and not url.startswith(OPEN_FILE):  # which has no folder
         options = replace(options, base=url)
-    options = replace(options, origin=url)
+    given, options = options, replace(options, origin=url)
     path = local_path(url)
     if path is not None and os.path.isdir(os.path.join(path, "snapshots")):
         from pathlib import Path
@@ -62,8 +63,19 @@ def read_references(
     if is_parquet_map(url):
         from byteatlas.manifest.parquet.read import read_parquet
 
-        return read_parquet(lambda name: access.open(f"{url}/{name}"), url, options)
-    return _read_text(access.open(url), url, options)
+        known = access.open(f"{url}/.zmetadata")
+        options = replace(options, place=MapPlace(url, access, given, known, _read_again))
+
+        def part(name: str) -> Source:
+            return known if name == ".zmetadata" else access.open(f"{url}/{name}")
+
+        return read_parquet(part, url, options)
+    text = access.open(url)
+    return _read_text(text, url, replace(options, place=MapPlace(url, access, given, text, _read_again)))
+
+
+def _read_again(recipe: MapRecipe) -> VirtualNode:
+    return read_references(recipe.url, access=recipe.access, options=recipe.options)
 
 
 def is_parquet_map(url: str) -> bool:

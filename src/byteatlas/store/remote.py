@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from byteatlas.errors import FetchFailed, Forbidden, Unsupported
 from byteatlas.io.access import DEFAULT, Access
@@ -12,7 +13,7 @@ from byteatlas.io.open import remote_source
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Source
 from byteatlas.io.sources.faults import backend_errors, failure
-from byteatlas.io.sources.remote import file_system
+from byteatlas.io.sources.filesystem import file_system
 from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import Buffer
 
@@ -23,12 +24,13 @@ _WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl",
 class RemoteStore:
     """Objects below a URL. A key that the storage says does not exist is missing; any other failure is an error."""
 
-    __slots__ = ("_access", "_fs", "_root", "_url", "_writable")
+    __slots__ = ("_access", "_living", "_root", "_url", "_writable")
 
     def __init__(self, url: str, access: Access = DEFAULT, *, writable: bool = False) -> None:
         self._url, self._access, self._writable = url.rstrip("/"), access, writable
-        self._fs, root = file_system(self._url, access.options_for(self._url))
+        self._living, root = file_system(self._url, access.options_for(self._url))
         self._root = root.rstrip("/")
+        self._living.forget(self._root)
         if writable and self._web:
             raise Forbidden(self._url, "web servers are read only")
 
@@ -64,7 +66,7 @@ class RemoteStore:
     def unchecked(self, key: str) -> Source:
         """A key that is known to exist, without asking for its size."""
         url = f"{self._url}/{key}"
-        return remote_source(self._fs, self._path(key), url, self._access.retry, self._access.policy or Policy())
+        return remote_source(self._living, self._path(key), url, self._access.retry, self._access.policy or Policy())
 
     def names(self, prefix: str) -> Sequence[str] | None:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
@@ -105,9 +107,12 @@ class RemoteStore:
         return not {"http", "https"}.isdisjoint(self._protocols)
 
     @property
+    def _fs(self) -> Any:
+        return self._living()
+
+    @property
     def _protocols(self) -> frozenset[str]:
-        protocol = self._fs.protocol
-        return frozenset((protocol,) if isinstance(protocol, str) else protocol)
+        return self._living.protocols
 
     def set(self, key: str, value: Buffer) -> None:
         """Put an object; where the storage has files, under a temporary name that is then changed."""

@@ -32,14 +32,14 @@ class Status(OSError):
 @pytest.mark.parametrize("error", [PermissionError("no"), Status("no"), NoCredentialsError()])
 def test_missing_credentials_name_the_prefix(error: Exception) -> None:
     source = FsspecSource("memory://bucket/a/b.nc")
-    source._fs = Refusing(error)
+    source._living._fs = Refusing(error)
     with pytest.raises(FetchFailed, match=r"storage_options=\{'memory://bucket/': \{\.\.\.\}\}"):
         source.read([ByteRange(0, 1)])
 
 
 def test_other_failures_do_not(tmp_path: object) -> None:
     source = FsspecSource("memory://bucket/a/b.nc")
-    source._fs = Refusing(OSError("403 credentials.nc: connection reset"))
+    source._living._fs = Refusing(OSError("403 credentials.nc: connection reset"))
     with pytest.raises(FetchFailed) as caught:
         source.read_all()
     assert "may need credentials" not in str(caught.value)

@@ -14,8 +14,11 @@ from typing import Any, TypeVar
 
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.retry import Retry
-from byteatlas.io.sources.answers import FileFacts, check_part, check_whole, facts_of, wait_of
+from byteatlas.io.source import SourceFacts
+from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answer, wait_of
 from byteatlas.io.sources.faults import backend_errors, failure, status_failure
+from byteatlas.io.sources.filesystem import LivingFileSystem
+from byteatlas.io.stamp import compare
 from byteatlas.io.urls import WEB, place, protocol_of
 from byteatlas.types import Buffer, ByteRange
 
@@ -37,16 +40,22 @@ PLAIN = {"Accept-Encoding": "identity"}
 class HttpSource:
     """One file on a web server."""
 
-    __slots__ = ("_facts", "_follow", "_fs", "_gate", "_retry", "_url", "_whole")
+    __slots__ = ("_facts", "_follow", "_gate", "_gives_parts", "_living", "_retry", "_url", "_whole")
 
-    def __init__(self, fs: Any, url: str, *, follow: MayFollow, retry: Retry) -> None:
-        self._fs, self._url, self._follow, self._retry = fs, url, follow, retry
-        self._facts = FileFacts()
+    def __init__(self, fs: LivingFileSystem, url: str, *, follow: MayFollow, retry: Retry) -> None:
+        self._living, self._url, self._follow, self._retry = fs, url, follow, retry
+        self._facts = SourceFacts()
+        self._gives_parts = False
         self._whole: bytes | None = None
         self._gate: asyncio.Lock | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._fs, self._url, self._follow, self._retry)
+        return _again, (self._living, self._url, self._follow, self._retry, self._facts)
+
+    @property
+    def facts(self) -> SourceFacts:
+        """What the answers so far have said of the file. It is asked for nothing."""
+        return self._facts
 
     @property
     def url(self) -> str:
@@ -62,7 +71,7 @@ class HttpSource:
 
     def stamp(self) -> str | None:
         """The etag or modification time of the answers so far; asks when there were none."""
-        if self._facts == FileFacts():
+        if self._facts == SourceFacts():
             self._run(self._look())
         return self._facts.stamp
 
@@ -116,7 +125,7 @@ class HttpSource:
         async def run() -> T:
             return await work
 
-        found: T = sync(self._fs.loop, run)
+        found: T = sync(self._living().loop, run)
         return found
 
     async def _part(self, where: ByteRange, gate: asyncio.Semaphore) -> Buffer | FetchFailed:
@@ -136,10 +145,10 @@ class HttpSource:
         if self._whole is None:
             async with self._answer("GET", {"Range": f"bytes={where.offset}-{where.end - 1}", **PLAIN}) as answer:
                 if answer.status == 206:
-                    self._learn(check_part(self._url, answer.headers, where, self._facts), ranges=True)
+                    self._learn(check_part(self._url, answer.headers, where), parts=True)
                     return await _body(self._url, answer, where.length, where)
                 self._refuse(answer, where)
-                if self._facts.ranges:
+                if self._gives_parts:
                     why = "the server answered with something whole where it used to answer with parts"
                     raise FetchFailed(self._url, why, where, transient=True)
             await self._all()
@@ -158,8 +167,7 @@ class HttpSource:
                 self._refuse(answer, None)
                 size = check_whole(self._url, answer.headers, self._facts, MOST_WHOLE)
                 data = await _body(self._url, answer, size, None)
-                found = facts_of(answer.headers)
-                self._learn(FileFacts(len(data), found.etag, found.modified))
+                self._learn(SourceFacts(len(data), facts_of_answer(answer.headers).stamp))
                 self._whole = data
                 return data
 
@@ -167,7 +175,7 @@ class HttpSource:
         """Size and stamp: by HEAD, or by a first byte where the server knows no HEAD."""
         async with self._answer("HEAD", PLAIN) as answer:
             if answer.status == 200 and "Content-Encoding" not in answer.headers:
-                found = facts_of(answer.headers)
+                found = facts_of_answer(answer.headers)
                 if found.size is not None:
                     self._learn(found)
                     return
@@ -175,23 +183,24 @@ class HttpSource:
                 self._refuse(answer, None)
         async with self._answer("GET", {"Range": "bytes=0-0", **PLAIN}) as answer:
             if answer.status == 206:
-                self._learn(check_part(self._url, answer.headers, ByteRange(0, 1), self._facts), ranges=True)
+                self._learn(check_part(self._url, answer.headers, ByteRange(0, 1)), parts=True)
                 return
             if answer.status == 416:  # an empty file has no first byte
                 await self._all()
                 return
             self._refuse(answer, None)
             if "Content-Encoding" not in answer.headers:
-                self._learn(facts_of(answer.headers))
+                self._learn(facts_of_answer(answer.headers))
 
-    def _learn(self, found: FileFacts, *, ranges: bool = False) -> None:
-        self._facts = self._facts.agreeing(self._url, found)
-        if ranges and not self._facts.ranges:
-            self._facts = self._facts._replace(ranges=True)
-
-    def expect(self, size: int | None, stamp: str | None) -> None:
-        """What was recorded of the file earlier: answers that differ raise `SourceChanged`."""
-        self._facts = self._facts.recorded(size, stamp)
+    def _learn(self, found: SourceFacts, *, parts: bool = False) -> None:
+        """Raises `SourceChanged` for an answer about another file than the earlier ones."""
+        known = self._facts
+        compare(self._url, known, found)
+        if known.size is None or known.stamp is None:
+            self._facts = SourceFacts(
+                found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
+            )
+        self._gives_parts = self._gives_parts or parts
 
     def _refuse(self, answer: Any, where: ByteRange | None) -> None:
         """Raise unless the answer is the file."""
@@ -207,7 +216,8 @@ class HttpSource:
 
         from aiohttp import ClientTimeout
 
-        fs, url, encoded = self._fs, self._fs._strip_protocol(self._url), self._fs.encoded
+        fs = self._living()
+        url, encoded = fs._strip_protocol(self._url), fs.encoded
         idle = self._retry.idle
         for _ in range(HOPS):
             given = {k: v for k, v in fs.kwargs.items() if k not in ("headers", "timeout", "allow_redirects")}
@@ -232,8 +242,10 @@ class HttpSource:
         raise FetchFailed(self._url, f"more than {HOPS} redirects")
 
 
-def _again(fs: Any, url: str, follow: MayFollow, retry: Retry) -> HttpSource:
-    return HttpSource(fs, url, follow=follow, retry=retry)
+def _again(fs: LivingFileSystem, url: str, follow: MayFollow, retry: Retry, facts: SourceFacts) -> HttpSource:
+    made = HttpSource(fs, url, follow=follow, retry=retry)
+    made._learn(facts)
+    return made
 
 
 def _url(url: str, encoded: bool) -> Any:

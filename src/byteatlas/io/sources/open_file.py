@@ -92,7 +92,8 @@ def source_of(file: BinaryIO) -> str | Source:
             pass
     system, path = getattr(file, "fs", None), getattr(file, "path", None)
     if system is not None and isinstance(path, str) and hasattr(system, "unstrip_protocol"):
+        from byteatlas.io.sources.filesystem import LivingFileSystem
         from byteatlas.io.sources.remote import FsspecSource
 
-        return FsspecSource.on(system, path, system.unstrip_protocol(path))
+        return FsspecSource.on(LivingFileSystem(system), path, system.unstrip_protocol(path))
     return FileSource(file)

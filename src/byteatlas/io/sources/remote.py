@@ -3,73 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from byteatlas.errors import FetchFailed, MissingExtra
+from byteatlas.errors import FetchFailed
+from byteatlas.io.source import SourceFacts
 from byteatlas.io.sources.faults import backend_errors, failure
-from byteatlas.io.urls import protocol_of
+from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
+from byteatlas.io.stamp import compare
 from byteatlas.types import JSON, Buffer, ByteRange
 
-EXTRAS: Mapping[str, str] = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
-POOL = 64
-"""Connections that one file system may keep open at a time, where it would keep ten."""
-_S3 = frozenset({"s3", "s3a"})
-
-
-def file_system(url: str, options: Mapping[str, JSON] | None = None) -> tuple[Any, str]:
-    """fsspec's file system for a URL, and the path in it.
-
-    Raises `FetchFailed` where a chain's inner file is not there, `MissingExtra` without the protocol's package.
-    """
-    from fsspec.core import url_to_fs
-
-    try:
-        return url_to_fs(url, **_tuned(url, options or {}))  # type: ignore[no-any-return]
-    except ImportError as error:
-        protocol = url.partition("://")[0].partition("::")[0]
-        raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
-    except backend_errors() as error:
-        raise failure(url, error) from error
-
-
-def _tuned(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a back end does not do by itself: as many connections as requests, and no retries beside ours."""
-    if "::" in url or protocol_of(url) not in _S3 or "config_kwargs" in options:
-        return dict(options)
-    return {
-        **options,
-        "config_kwargs": {"max_pool_connections": POOL, "retries": {"max_attempts": 1, "mode": "standard"}},
-    }
+def facts_of_info(info: Mapping[str, Any]) -> SourceFacts:
+    """What fsspec's description of a file says, whose words differ between file systems."""
+    names = ("ETag", "etag", "LastModified", "Last-Modified", "last_modified", "mtime", "created")
+    stamp = next((info[name] for name in names if info.get(name)), None)
+    size = info.get("size")
+    return SourceFacts(None if size is None else int(size), None if stamp is None else str(stamp))
 
 
 class FsspecSource:
-    """One object behind an fsspec file system."""
+    """One object behind an fsspec file system.
 
-    __slots__ = ("_fs", "_info", "_path", "_url")
+    It never mixes two objects: when an answer says that another one has taken its place, reading raises.
+    """
+
+    __slots__ = ("_facts", "_info", "_living", "_path", "_url")
 
     def __init__(self, url: str, storage_options: Mapping[str, JSON] | None = None) -> None:
         self._url = url
         self._info: Mapping[str, Any] | None = None
-        self._fs, self._path = file_system(url, storage_options)
+        self._facts = SourceFacts()
+        self._living, self._path = file_system(url, storage_options)
 
     @classmethod
-    def on(cls, fs: Any, path: str, url: str) -> FsspecSource:
+    def on(cls, fs: LivingFileSystem, path: str, url: str) -> FsspecSource:
         """An object of a file system that is already there; ``url`` is its name in messages."""
         made = cls.__new__(cls)
-        made._fs, made._path, made._url, made._info = fs, path, url, None
+        made._living, made._path, made._url, made._info = fs, path, url, None
+        made._facts = SourceFacts()
         return made
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Another process asks again; what is known of the object goes with it."""
+        return None, {name: None if name == "_info" else getattr(self, name) for name in self.__slots__}
 
     @property
     def url(self) -> str:
         return self._url
 
+    @property
+    def facts(self) -> SourceFacts:
+        """What the answers so far have said of the object. It is asked for nothing."""
+        return self._facts
+
+    def _learn(self, found: SourceFacts) -> None:
+        """Raises `SourceChanged` for an answer about another object than the earlier ones."""
+        known = self._facts
+        compare(self._url, known, found)
+        if known.size is None or known.stamp is None:
+            self._facts = SourceFacts(
+                found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
+            )
+
     def info(self) -> Mapping[str, Any]:
         """What the file system says of the object; asked for once."""
         if self._info is None:
+            self._living.forget(self._path)
             try:
-                self._info = self._fs.info(self._path)
+                found = self._living().info(self._path)
             except backend_errors() as error:
                 raise failure(self._url, error) from error
+            self._learn(facts_of_info(found))
+            self._info = found
         return self._info
 
     def size(self) -> int:
@@ -80,9 +85,7 @@ class FsspecSource:
 
     def stamp(self) -> str | None:
         """The etag or modification time, where the storage tells."""
-        info = self.info()
-        found = info.get("ETag") or info.get("etag") or info.get("LastModified") or info.get("mtime")
-        return None if found is None else str(found)
+        return facts_of_info(self.info()).stamp
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
         answers = self.attempt(ranges, 0.0)
@@ -102,16 +105,23 @@ class FsspecSource:
             found = self._fetch(ranges, seconds)
         except backend_errors() as error:
             return [failure(self._url, error, where) for where in ranges]
+        self._look_again()
         return [self._checked(where, data) for where, data in zip(ranges, found, strict=True)]
 
     def _fetch(self, ranges: Sequence[ByteRange], seconds: float) -> list[Any]:
         paths, starts, ends = [self._path] * len(ranges), [r.offset for r in ranges], [r.end for r in ranges]
-        if seconds and getattr(self._fs, "async_impl", False) and not self._fs.asynchronous:
+        fs = self._living()
+        if seconds and getattr(fs, "async_impl", False) and not fs.asynchronous:
             from fsspec.asyn import sync
 
-            fetch = self._fs._cat_ranges
-            return list(sync(self._fs.loop, fetch, paths, starts, ends, on_error="return", timeout=seconds))
-        return list(self._fs.cat_ranges(paths, starts, ends, on_error="return"))
+            return list(sync(fs.loop, fs._cat_ranges, paths, starts, ends, on_error="return", timeout=seconds))
+        return list(fs.cat_ranges(paths, starts, ends, on_error="return"))
+
+    def _look_again(self) -> None:
+        """Whether it is the same object still, where asking costs no request at all."""
+        if "memory" in self._living.protocols:
+            with suppress(*backend_errors()):
+                self._learn(facts_of_info(self._living().info(self._path)))
 
     def _checked(self, where: ByteRange, data: Any) -> Buffer | FetchFailed:
         if isinstance(data, BaseException):
@@ -125,7 +135,8 @@ class FsspecSource:
 
     def read_all(self) -> bytes:
         try:
-            data: bytes = self._fs.cat_file(self._path)
+            data: bytes = self._living().cat_file(self._path)
         except backend_errors() as error:
             raise failure(self._url, error) from error
+        self._look_again()
         return data
