@@ -21,8 +21,8 @@ PASSING = frozenset({
 """Kinds after which the same request may well work."""
 LASTING = frozenset({
     "400", "401", "403", "416", "507", "204", "304", "no content-range", "broken content-range", "lying content-range",
-    "longer body", "shorter part", "gzip", "portal", "portal of the right length", "other size", "other etag", "redirect loop",
-    "redirect to a file", "garbage", "multipart", "html 404 as 200",
+    "longer body", "shorter part", "gzip", "portal", "portal of the right length", "other size", "other etag",
+    "redirect loop", "redirect to a file", "garbage", "multipart", "html 404 as 200",
 })  # fmt: skip
 ABOUT_BYTES = frozenset({
     "cut body", "stall in body", "other place", "no content-range", "broken content-range", "lying content-range",

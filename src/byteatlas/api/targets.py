@@ -39,7 +39,10 @@ def expect_group(value: object) -> None:
 
 
 def place_of(target: Readable, access: Access) -> tuple[str, Access]:
-    """The URL of what a caller names, and the access with which it is found under it."""
+    """The URL of what a caller names, and the access with which it is found under it.
+
+    Options for all URLs are from now on for the server of this one: what it names elsewhere gets no credentials.
+    """
     if is_open_file(target):
         found = source_of(target)
         return (found, access) if isinstance(found, str) else (found.url, access.with_files((found,)))
@@ -48,7 +51,7 @@ def place_of(target: Readable, access: Access) -> tuple[str, Access]:
     url = os.fspath(target)
     if not isinstance(url, str):
         raise BadRequest(f"{url!r} is a path of bytes; text was expected")
-    return url, access
+    return url, access.kept_to(url)
 
 
 def access_for(

@@ -97,6 +97,12 @@ class Access:
         """The storage options for one URL."""
         return StorageOptions.of(self.storage_options).for_url(url)
 
+    def kept_to(self, url: str) -> Access:
+        """The same, with options for all URLs kept to the server (or bucket) of this one (`StorageOptions.kept_to`)."""
+        if not self.storage_options:
+            return self
+        return replace(self, storage_options=StorageOptions.of(self.storage_options).kept_to(url))
+
     def with_files(self, files: Sequence[Source]) -> Access:
         """The same, which knows open files as well."""
         new = [f for f in files if f not in self.files]

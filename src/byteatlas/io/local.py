@@ -21,7 +21,10 @@ def local_path(url: str) -> str | None:
         return None if "::" in url else url
     from urllib.parse import unquote, urlsplit  # plain paths, the most of all, do not need it
 
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that are no IPv6 address: whoever opens it says so
+        return None
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
     return unquote(parts.path)

@@ -167,7 +167,14 @@ def fault_of(url: str) -> str | None:
             return "has control characters in it"
         if protocol_of(link) in WEB and "\\" in link.partition("://")[2].partition("/")[0]:
             return "has a backslash in the name of the host"
+        if protocol_of(link) in WEB and _is_torn(link):
+            return "has brackets in it that are no address (:: separates the links of a chain)"
     return "has a NUL character in it" if "\0" in url else None
+
+
+def _is_torn(link: str) -> bool:
+    authority = link.partition("://")[2].partition("/")[0]
+    return ("[" in authority) != ("]" in authority)
 
 
 def join(base: str, url: str) -> str:

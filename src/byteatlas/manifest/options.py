@@ -12,6 +12,7 @@ from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import foreign
 from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
+from byteatlas.masking import without_secrets
 from byteatlas.values import dataclass, field
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
@@ -83,6 +84,7 @@ class MapWriteOptions:
         record_size: rows of a Parquet part file.
         relative: write source URLs relative to the map where they share its folder's root.
         sources: also write the table of sources with sizes and stamps.
+        keep_queries: also write user names, passwords and signatures that URLs hold. Whoever has the map then has them.
         templates: JSON version 1: write URL templates and generated references where that makes the map smaller. GDAL
             and VirtualiZarr refuse such maps; fsspec reads them with ``simple_templates=False``.
             consolidated: JSON: also write all metadata under one key, for readers that look for it there.
@@ -94,6 +96,7 @@ class MapWriteOptions:
     record_size: int = 100_000
     relative: bool = False
     sources: bool = True
+    keep_queries: bool = False
     templates: bool = False
     consolidated: bool = False
     block: int = 1 << 13
@@ -105,6 +108,8 @@ class MapWriteOptions:
         path = local_path(url)
         if path is not None and not path.startswith("/"):
             url = posixpath.normpath(absolute(path).replace(os.sep, "/"))
+        elif not self.keep_queries:
+            url = without_secrets(url)
         if self.relative and self.base is not None:
             url = relative_to(self.base, url)
         if self.prefix is not None and url.startswith(self.prefix):

@@ -18,8 +18,8 @@ from byteatlas.array import Array
 from byteatlas.array import open_node as open_virtual
 from byteatlas.errors import SourceChanged
 from byteatlas.io.access import Access
-from byteatlas.io.open import SourcePool, opened
-from byteatlas.io.sources.remote import FsspecSource
+from byteatlas.io.open import SourcePool, open_source, opened
+from byteatlas.io.source import Source
 from byteatlas.io.stamp import same_stamp, stamp_of
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.manifest.ops.inline import inline
@@ -116,8 +116,8 @@ def test_remote_files_are_compared_by_the_answers_that_come_anyway(etags: bool) 
     files = {"/x.bin": bytes(100) + VALUES.tobytes()}
     with serve(files, etags=etags) as web:
         url = f"{web.url}/x.bin"
-        source = FsspecSource(url)
-        node = open_virtual(tree(SourceInfo(url, source.size(), source.stamp())), path="x")
+        source = open_source(url)
+        node = open_virtual(tree(SourceInfo(url, source.size(), stamp_of(source))), path="x")
         assert isinstance(node, Array)
         web.requests.clear()
         assert node[0] == 0
@@ -134,21 +134,21 @@ def test_remote_files_are_compared_by_the_answers_that_come_anyway(etags: bool) 
 def test_one_source_never_mixes_two_objects() -> None:
     files = {"/x.bin": bytes(100)}
     with serve(files, etags=True) as web:
-        source = FsspecSource(f"{web.url}/x.bin")
+        source = open_source(f"{web.url}/x.bin")
         source.read([ByteRange(0, 10)])
         files["/x.bin"] = b"1" * 100
         with pytest.raises(SourceChanged):
             source.read([ByteRange(10, 10)])
 
 
-def _read_in_child(source: FsspecSource, answers: Any) -> None:
+def _read_in_child(source: Source, answers: Any) -> None:
     answers.put(bytes(source.read([ByteRange(0, 3)])[0]))
 
 
 def test_a_fork_after_a_read_works() -> None:
     context = multiprocessing.get_context("fork")
     with serve({"/x.bin": b"abcdef"}) as web:
-        source = FsspecSource(f"{web.url}/x.bin")
+        source = open_source(f"{web.url}/x.bin")
         assert source.read([ByteRange(0, 3)]) == [b"abc"]
         answers = context.Queue()
         child = context.Process(target=_read_in_child, args=(source, answers))

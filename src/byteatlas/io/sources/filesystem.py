@@ -12,6 +12,7 @@ from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.urls import protocol_of
 from byteatlas.types import JSON
 
+
 class LivingFileSystem:
     """An fsspec file system that is made again in a process that was forked: its threads and connections are not there.
 

@@ -13,6 +13,7 @@ from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
 from byteatlas.io.stamp import compare
 from byteatlas.types import JSON, Buffer, ByteRange
 
+
 def facts_of_info(info: Mapping[str, Any]) -> SourceFacts:
     """What fsspec's description of a file says, whose words differ between file systems."""
     names = ("ETag", "etag", "LastModified", "Last-Modified", "last_modified", "mtime", "created")
