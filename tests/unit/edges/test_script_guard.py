@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 GUARDED = "if __name__ == '__main__':\n    "
-WORK = "from byteatlas.executors.running import for_each; import os; print(for_each(os.path.basename, NAMES, EXECUTOR).ok)"
+WORK = (
+    "from byteatlas.executors.running import for_each; import os; print(for_each(os.path.basename, NAMES, EXECUTOR).ok)"
+)
 
 
 def run(tmp_path: Path, executor: str, *, guarded: bool, files: int = 2) -> subprocess.CompletedProcess[str]:

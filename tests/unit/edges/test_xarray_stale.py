@@ -178,7 +178,9 @@ def test_encoding_of_stores(tmp_path: Path, zarr_format: int) -> None:
     data = xarray.Dataset({"v": (("t", "x"), np.ones((4, 6)))})
     data.to_zarr(path, zarr_format=zarr_format, encoding={"v": {"chunks": (2, 3)}}, consolidated=False)
     ours, theirs = (
-        xarray.open_dataset(path, engine=e, consolidated=False).v.encoding if e == "zarr" else opened(str(path)).v.encoding
+        xarray.open_dataset(path, engine=e, consolidated=False).v.encoding
+        if e == "zarr"
+        else opened(str(path)).v.encoding
         for e in ("byteatlas", "zarr")
     )
     names = ["chunks", "preferred_chunks", "compressors", "filters", "shards"] + ["serializer"] * (zarr_format == 3)
