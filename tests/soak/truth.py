@@ -70,7 +70,8 @@ class Set:
             time = file.create_dataset("t", data=rows.astype("f8"))
             time.make_scale("t")
             values = np.repeat((generation * SCALE + rows)[:, None], WIDTH, 1).astype("f8")
-            data = file.create_dataset("v", data=values, chunks=(8, WIDTH), compression="gzip" if generation % 2 else None)
+            filters = "gzip" if generation % 2 else None
+            data = file.create_dataset("v", data=values, chunks=(8, WIDTH), compression=filters)
             data.dims[0].attach_scale(time)
         draft.replace(path)
 

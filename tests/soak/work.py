@@ -27,7 +27,10 @@ MOST_PARTS = 6
 
 
 def through_open(target: str) -> NDArray[Any]:
-    return ba.open(target, path="v")[...]  # type: ignore[index,no-any-return]
+    found = ba.open(target, path="v")
+    assert isinstance(found, ba.Array)
+    values: NDArray[Any] = found[...]
+    return values
 
 
 def through_pickle(target: str) -> NDArray[Any]:
@@ -45,8 +48,8 @@ def through_pickled_dataset(target: str) -> NDArray[Any]:
 
 
 def through_zarr(target: str) -> NDArray[Any]:
-    group = zarr.open_group(ReferenceZarrStore(ba.load(target)), mode="r")  # type: ignore[arg-type]
-    return np.asarray(group["v"][...])  # type: ignore[index]
+    group = zarr.open_group(ReferenceZarrStore(ba.load(target)), mode="r")
+    return np.asarray(group["v"][...])
 
 
 READERS: tuple[Callable[[str], NDArray[Any]], ...] = (

@@ -49,5 +49,5 @@ def check(
         node = load(target, access=how)
         path = local_path(os.fspath(target)) if isinstance(target, (str, os.PathLike)) else None
         if path is not None:
-            places.append(os.path.dirname(absolute(path)))
+            places.append(absolute(path).rstrip("/").rpartition("/")[0])
     return list(check_sources(node, how.pool(), places=places))

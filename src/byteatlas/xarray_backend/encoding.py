@@ -67,6 +67,6 @@ def _of_zarr(array: Array) -> dict[str, Any]:
 
 def _document(array: Array) -> Mapping[str, Any]:
     if array.meta.zarr_format == 3:
-        return dict(v3.dump_array(array.meta, None), attributes={})  # type: ignore[arg-type]
+        return dict(v3.dump_array(array.meta, None), attributes={})
     document, _ = v2.dump_array(array.meta)
-    return dict(document, attributes={})  # type: ignore[arg-type]
+    return dict(document, attributes={})

@@ -57,7 +57,7 @@ def as_store(folder: Path, start: int, n: int = 4) -> str:
 FORMS: list[Callable[..., str]] = [as_json, as_parquet, as_archive, as_store]
 
 
-def opened(target: str, **options: Any) -> Any:
+def opened(target: Any, **options: Any) -> Any:
     return xarray.open_dataset(target, engine="byteatlas", **options)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
@@ -58,7 +57,7 @@ def check_sources(
     with ThreadPoolExecutor(AT_ONCE) as pool:
         states = list(pool.map(lambda info: _state(info, opener, check), infos))
     folders = [absolute(place).rstrip("/") for place in places]
-    folders += [os.path.dirname(p) for s in states if s.ok and (p := local_path(s.url)) is not None]
+    folders += [p.rpartition("/")[0] for s in states if s.ok and (p := local_path(s.url)) is not None]
     folders = list(dict.fromkeys(folders))
     for info, state in zip(infos, states, strict=True):
         found = _moved_to(info, folders) if state.state == "vanished" else None
