@@ -17,7 +17,8 @@ for needed in ("netCDF4", "h5netcdf", "zarr", "dask"):
     pytest.importorskip(needed)
 api = pytest.importorskip("xarray.backends.api")
 upstream = pytest.importorskip("xarray.tests.test_backends")
-default_zarr_format = upstream.default_zarr_format
+conftest = pytest.importorskip("xarray.tests.conftest")
+default_zarr_format, use_dask, time_unit = upstream.default_zarr_format, conftest.use_dask, conftest.time_unit
 
 KNOWN: Mapping[str, str] = {
     "test_encoding_unlimited_dims": "unlimited",
@@ -28,12 +29,23 @@ KNOWN: Mapping[str, str] = {
     "test_roundtrip_boolean_dtype": "escaped",
     "test_compression_encoding": "szip",
     "test_read_non_consolidated_warning": "warning",
+    "test_phony_dims_warning": "warning",
+    "test_decode_utf8_warning": "warning",
     "test_zarr_fill_value_setting": "v2-fill",
     "test_load_async": "async",
 }
 """Tests by name -> the reason's name in docs/status/xarray.md."""
 OTHERS = (None, "netcdf4", "h5netcdf", "scipy", "zarr")
-ONLY_THEIRS = ("mode", "consolidated", "zarr_format", "format", "lock", "phony_dims", "decode_vlen_strings")
+ONLY_THEIRS = (
+    "mode",
+    "consolidated",
+    "zarr_format",
+    "format",
+    "lock",
+    "phony_dims",
+    "decode_vlen_strings",
+    "auto_complex",
+)
 ALL = (
     "TestNetCDF4Data",
     "TestNetCDF4ViaDaskData",

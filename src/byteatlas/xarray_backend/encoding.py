@@ -9,7 +9,7 @@ from byteatlas.array import Array
 from byteatlas.errors import Unsupported
 from byteatlas.meta import v2, v3
 
-FILTERS = frozenset({"shuffle", "fletcher32", "zstd", "blosc", "bz2", "imagecodecs_szip"})
+FILTERS = frozenset({"shuffle", "fletcher32", "zstd", "blosc", "bz2", "imagecodecs_szip", "imagecodecs_lzf"})
 
 
 def encoding_of(array: Array, dims: tuple[str, ...], shape: tuple[int, ...], *, stored: bool) -> dict[str, Any]:
@@ -39,6 +39,8 @@ def _of_file(array: Array, shape: tuple[int, ...]) -> dict[str, Any]:
     }
     if "zstd" in names:
         found |= {"zstd": True, "complevel": names["zstd"].get("level", 0)}
+    if "imagecodecs_lzf" in names:
+        found |= {"compression": "lzf", "compression_opts": None}
     if "blosc" in names:
         blosc = names["blosc"]
         compressor = f"blosc_{str(blosc.get('cname')).removeprefix('blosc')}"
