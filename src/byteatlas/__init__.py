@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
 if TYPE_CHECKING:
+    from byteatlas.api.checking import check
     from byteatlas.api.combination import append, combine, concat, plan_combine, prepare_combine
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
     from byteatlas.api.models import from_model, to_model
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from byteatlas.io.policy import Policy
     from byteatlas.io.retry import Retry
     from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
+    from byteatlas.manifest.ops.sources import SourceState
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
     from byteatlas.scanning.contract import ScanOptions
@@ -104,6 +106,7 @@ __all__ = [
     "Retry",
     "ScanOptions",
     "SourceChanged",
+    "SourceState",
     "Unsupported",
     "Values",
     "VerifyItem",
@@ -115,6 +118,7 @@ __all__ = [
     "WritableArray",
     "append",
     "array_meta",
+    "check",
     "combine",
     "concat",
     "copy",
@@ -140,6 +144,7 @@ __all__ = [
 
 
 _PLACES = {
+    "byteatlas.api.checking": "check",
     "byteatlas.api.combination": "append combine concat plan_combine prepare_combine",
     "byteatlas.api.indexing": "RefusalWarning load scan write",
     "byteatlas.api.models": "from_model to_model",
@@ -167,6 +172,7 @@ _PLACES = {
     "byteatlas.io.policy": "Policy",
     "byteatlas.io.retry": "Retry",
     "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
+    "byteatlas.manifest.ops.sources": "SourceState",
     "byteatlas.manifest.options": "MapWriteOptions",
     "byteatlas.progress": "Progress",
     "byteatlas.scanning.contract": "ScanOptions",

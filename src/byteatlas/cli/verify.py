@@ -54,18 +54,9 @@ def verify(
 
 def _sources(target: str, access: Access, as_json: bool) -> int:
     import byteatlas as ba
-    from byteatlas.manifest.ops.sources import check_sources
+    from byteatlas.cli.check import report
 
-    pool = access.pool()
-    states = list(check_sources(ba.load(target, access=access), pool))
-    bad = [s for s in states if s.state not in ("same", "there")]
-    if as_json:
-        print_json([{"url": s.url, "state": s.state, "detail": s.detail} for s in states])
-    else:
-        for state in bad:
-            click.echo(f"{state.state}: {state.detail}")
-        click.echo(f"{target}: {count_text(len(states), 'source')}, {len(states) - len(bad)} as indexed or there")
-    return 1 if bad else 0
+    return report(target, ba.check(target, access=access), as_json)
 
 
 def _table(report: VerifyReport) -> None:

@@ -8,6 +8,7 @@ command that scans one file does without.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -91,7 +92,25 @@ def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
     elif kind in ("threads", "processes"):
         from byteatlas.executors.pools import pool_of
 
-        with pool_of(kind, workers) as pool:
+        with pool_of(_possible(kind, executor is None), workers) as pool:
             yield pool
     else:
         raise BadRequest(f"no executor {kind!r}; known: serial, threads, processes, dask")
+
+
+def _possible(kind: str, implied: bool) -> str:
+    """The kind of pool. A script that new processes would run again gets threads, unless it asked for processes.
+
+    Raises `BadRequest` when it did.
+    """
+    if kind != "processes":
+        return kind
+    from byteatlas.executors.script import ADVICE, unguarded_script
+
+    script = unguarded_script()
+    if script is None:
+        return kind
+    if not implied:
+        raise BadRequest(f"{script} would be run again by every process that it starts: {ADVICE}")
+    warnings.warn(f"{script} would be run again by every process: threads are used; {ADVICE}", stacklevel=5)
+    return "threads"

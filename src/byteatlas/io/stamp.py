@@ -77,6 +77,16 @@ def compare(url: str, recorded: SourceFacts, found: SourceFacts) -> None:
         raise SourceChanged(url, "stamp (etag or modification time)", recorded.stamp, found.stamp)
 
 
+def check_unchanged(source: Source) -> None:
+    """Raise `SourceChanged` when a local file was written to since it was opened. Others look at their answers."""
+    inner = _innermost(source)
+    if isinstance(inner, LocalSource):
+        try:
+            compare(source.url, facts_of(inner), inner.now())
+        except SourceChanged as error:
+            raise SourceChanged(error.url, error.what, error.recorded, error.found, when="opened") from None
+
+
 def checked(source: Source, size: int | None, stamp: str | None, check: Check = "free") -> Source:
     """The source, once it was compared with what was recorded when it was indexed, or one that compares as it reads.
 

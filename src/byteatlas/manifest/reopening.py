@@ -14,7 +14,7 @@ from byteatlas.errors import NotFound, SourceChanged
 from byteatlas.io.access import Access
 from byteatlas.io.local import FileIdentity, LocalSource, identity
 from byteatlas.io.source import Source, SourceFacts
-from byteatlas.io.stamp import compare, facts_of
+from byteatlas.io.stamp import check_unchanged, compare, facts_of
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import MapReadOptions
 from byteatlas.values import dataclass
@@ -63,9 +63,7 @@ class MapPlace:
         return _arrays_again, (self.recipe, path)
 
     def check(self) -> None:
-        if isinstance(self.source, LocalSource):
-            now = self.source.now()
-            _compare(self.url, facts_of(self.source), now)
+        check_unchanged(self.source)
 
     def check_name(self) -> None:
         self.check()
