@@ -1,7 +1,7 @@
 """Rows of CCITT fax images (ITU-T T.4 and T.6), decoded strictly.
 
-Other decoders go on after damage, or leave the rest of the image white. Here each code word must be one of the standard's
-and each row must be exactly as wide as the image.
+Other decoders go on after damage, or leave the rest of the image white. Here each code word must be one of the
+standard's and each row must be exactly as wide as the image.
 """
 
 from __future__ import annotations
