@@ -27,6 +27,8 @@ from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, H5Group
 MOST_DEPTH = 128
 MOST_REPEATED = 100_000
 """Nodes that may appear under more than one path."""
+NO_VALUES = frozenset((Reason.NEVER_WRITTEN, Reason.DATASPACE))
+"""Why a dataset has no values, but may have attributes all the same."""
 
 
 @dataclass(slots=True)
@@ -101,7 +103,15 @@ class Builder:
             case Dataset():
                 if self.facts[id(file)].names.scales[address].placeholder:
                     return
-                arrays[link.name] = array = self.array(file, node)
+                try:
+                    arrays[link.name] = array = self.array(file, node)
+                except Unsupported as error:
+                    if error.reason in NO_VALUES and (told := self.facts[id(file)].attributes.get(address)):
+                        groups[link.name] = VirtualGroup(GroupMeta(told))
+                        raise Unsupported(
+                            error.reason, f"{error.detail}; its attributes are those of a group"
+                        ) from error
+                    raise
                 self._note(path, file, address, array)
             case H5Group():
                 if (id(file), address) in above:

@@ -6,9 +6,10 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import fsspec
+import h5py
 import numpy as np
 import pytest
 from fsspec.implementations.dirfs import DirFileSystem
@@ -196,6 +197,26 @@ def test_a_zip_behind_a_url(memory: str) -> None:
     ba.copy(source(), target)
     check(target)
     assert fsspec.filesystem("memory").find("/byteatlas-copy") == ["/byteatlas-copy/x.zip"]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_text_without_axes(zarr_format: Literal[2, 3], tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["title"] = "hello"
+        file["words"] = ["a", "bb"]
+        file["bare"] = np.float32(3)
+    ba.copy(tmp_path / "a.h5", tmp_path / "a.zarr", options=ba.CopyOptions(zarr_format=zarr_format))
+    copied: Any = ba.open(tmp_path / "a.zarr")
+    assert copied["title"][()] == "hello"
+    assert copied["words"][...].tolist() == ["a", "bb"]
+    assert (copied["bare"][()], copied["bare"].dims) == (3, ())
+
+
+def test_arrays_without_axes_have_no_names() -> None:
+    store = MemoryStore()
+    create_array(store, "a", array_meta((), "f4"))
+    opened: Any = ba.open(store)
+    assert opened["a"].dims == ()
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def hdf5_attributes(node: Any) -> dict[str, JSON]:
             continue
         plain = as_json(value)
         if plain is not NotImplemented:
-            out[name] = plain
+            out[name.decode("latin-1") if isinstance(name, bytes) else name] = plain  # bytes: it is no UTF-8
     return out
 
 
