@@ -11,6 +11,7 @@ from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import absolute
 from byteatlas.io.output import existing_folder
 from byteatlas.manifest.json.write import source_rows
+from byteatlas.meta.json_text import json_text
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.kinds.window import WindowManifest
 from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, VirtualGroup
@@ -50,7 +51,7 @@ def update_parquet(
     whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
     if options.sources:
         whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}
-    folder.put(".zmetadata", json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
+    folder.put(".zmetadata", json_text(whole).encode())
 
 
 def pinned(manifest: Manifest, url: str, path: str) -> Manifest:
