@@ -11,7 +11,6 @@ from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import absolute
 from byteatlas.io.output import existing_folder
 from byteatlas.manifest.json.write import source_rows
-from byteatlas.meta.json_text import json_text
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.kinds.window import WindowManifest
 from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, VirtualGroup
@@ -19,6 +18,7 @@ from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.tree import node_documents
+from byteatlas.meta.json_text import json_text
 from byteatlas.types import JSON
 from byteatlas.values import replace
 

@@ -3,7 +3,7 @@
 In memory attributes are plain values: ``_FillValue`` of a ``float32`` array is a number, perhaps NaN. Documents differ:
 
 * NaN and infinities are no JSON numbers: the words of fill values stand for them (v3 core, "Fill value").
-* In version 3 xarray, which most readers of CF data go through, takes ``_FillValue`` in one form for each type alone: of
+* In version 3 xarray, which most readers of CF data go through, takes ``_FillValue`` in one form for each type: of
   floating-point arrays base64 of the little-endian ``float64``, of complex ones a pair of these
   (`xarray.backends.zarr.FillValueCoder`). Anything else is an error to it, and the whole dataset stays closed. For
   fixed-length text, times and records it takes none: `KEPT_FILL` keeps the value there.

@@ -26,6 +26,7 @@ class Blosc:
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         limit, nbytes = spec.limit, spec.nbytes
+
         def decode(data: Bytes) -> Bytes:
             size = _size(data, limit)
             if nbytes is not None:
