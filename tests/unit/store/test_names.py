@@ -10,7 +10,6 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray
-import zarr
 
 import byteatlas as ba
 from byteatlas.meta import zom
@@ -32,19 +31,21 @@ def made(way: str, folder: Path) -> Any:
         case "netcdf3":
             data.to_netcdf(archive, format="NETCDF3_64BIT", engine="netcdf4")
             return archive
-        case "v2" | "v3" | "v2 bare" | "v3 bare":
+        case "v2 bare" | "v3 bare":
             number: Any = int(way[1])
-            data.to_zarr(where, zarr_format=number, consolidated="bare" not in way)
+            data.to_zarr(where, zarr_format=number, consolidated=False)
+            return where
+        case "v2" | "v3":
+            ba.copy(archive, where, options=ba.CopyOptions(zarr_format=3 if way == "v3" else 2))
             return where
         case "zip":
-            with zarr.storage.ZipStore(folder / "z.zip", mode="w") as store:
-                data.to_zarr(store, zarr_format=3, consolidated=False)
+            ba.copy(archive, folder / "z.zip")
             return folder / "z.zip"
         case "v1":
             (where / NAME).mkdir(parents=True)
             meta = {
                 "zarr_format": 1, "shape": [5], "chunks": [5], "dtype": "<f8", "compression": None,
-                "compression_opts": None, "fill_value": 0, "order": "C",
+                "compression_opts": None, "fill_value": None, "order": "C",
             }  # fmt: skip
             (where / NAME / "meta").write_text(json.dumps(meta))
             (where / NAME / "0").write_bytes(np.arange(5.0).tobytes())
