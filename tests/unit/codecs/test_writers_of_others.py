@@ -23,7 +23,14 @@ INTS = np.arange(12, dtype="<i4").reshape(3, 4)
 
 def stored(dtype: str, shape: list[int], chunk: bytes, **members: JSON) -> Any:
     """A version 2 array of one chunk; members that begin with _ are attributes."""
-    document = {"dtype": dtype, "shape": shape, "chunks": shape, "fill_value": None, "order": "C", "filters": None}
+    document: dict[str, JSON] = {
+        "dtype": dtype,
+        "shape": shape,
+        "chunks": shape,
+        "fill_value": None,
+        "order": "C",
+        "filters": None,
+    }
     document = {"compressor": None, **document, "zarr_format": 2}
     document |= {k: v for k, v in members.items() if not k.startswith("_")}
     attributes = {k: v for k, v in members.items() if k.startswith("_")}

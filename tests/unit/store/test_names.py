@@ -71,7 +71,9 @@ def test_names_that_begin_with_two_underscores(way: str, tmp_path: Path) -> None
     assert NAME in root
     assert root.arrays()[NAME][...].tolist() == [0, 1, 2, 3, 4]
     if way == "hdf5":
-        assert root["__group__/__inner__"][...].tolist() == [0, 1, 2]
+        inner = root["__group__/__inner__"]
+        assert isinstance(inner, ba.Array)
+        assert inner[...].tolist() == [0, 1, 2]
     for number in (2, 3):
         target = tmp_path / f"copy{number}"
         ba.copy(root, target, options=ba.CopyOptions(zarr_format=3 if number == 3 else 2))
