@@ -151,7 +151,7 @@ def append(
     )
     if addition.prepared is not None:
         result = addition.prepared.result()
-        if is_parquet_map(url):
+        if is_parquet_map(url, how):
             for group in groups:
                 for _, node in group.walk():
                     if isinstance(node, VirtualArray):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
@@ -61,6 +60,7 @@ def dump(
       byteatlas model dump all.parquet --zarr-format 3 -o model.json
     """
     from byteatlas.meta import zom
+    from byteatlas.meta.json_text import json_text
 
     value = read(source, access, depth)
     number = _number(zarr_format)
@@ -70,7 +70,7 @@ def dump(
         document: Any = {"/" + path: zom.node_json(node) for path, node in zom.from_model(value).items()}
     else:
         document = zom.to_json(value) if form == "nested" else zom.consolidate(value)
-    output.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    output.write(json_text(document, indent=1) + "\n")
 
 
 @model.command(no_args_is_help=True)

@@ -18,6 +18,7 @@ from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.tree import node_documents
+from byteatlas.meta.json_text import json_text
 from byteatlas.types import JSON
 from byteatlas.values import replace
 
@@ -50,7 +51,7 @@ def update_parquet(
         whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
         if options.sources:
             whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}
-        folder.put(".zmetadata", json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
+        folder.put(".zmetadata", json_text(whole).encode())
 
 
 def pinned(manifest: Manifest, url: str, path: str) -> Manifest:

@@ -11,6 +11,7 @@ from typing import Any
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import form_of_name
+from byteatlas.io.kind import kind_of
 from byteatlas.io.local import LocalSource, absolute, local_path
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
@@ -60,7 +61,7 @@ def read_references(
 
         if is_repository(Path(path)):
             return read_icechunk(path)
-    if is_parquet_map(url):
+    if is_parquet_map(url, access):
         from byteatlas.manifest.parquet.read import read_parquet
 
         known = access.open(f"{url}/.zmetadata")
@@ -78,12 +79,18 @@ def _read_again(recipe: MapRecipe) -> VirtualNode:
     return read_references(recipe.url, access=recipe.access, options=recipe.options)
 
 
-def is_parquet_map(url: str) -> bool:
-    """Whether a URL is (to be) a Parquet map: a folder, or anything named like one."""
+def is_parquet_map(url: str, access: Access | None = None) -> bool:
+    """Whether a URL is (to be) a Parquet map: a folder, or anything named like one.
+
+    With ``access`` also a remote folder whose name says nothing: what is in it does.
+    """
     path = local_path(url)
     if path is not None and os.path.exists(path):
         return os.path.isdir(path)
-    return form_of_name(url) == "parquet"
+    form = form_of_name(url)
+    if form is None and path is None and access is not None and not url.startswith(OPEN_FILE):
+        return kind_of(url, access) == "parquet"
+    return form == "parquet"
 
 
 def _as_text(references: Mapping[str, Any]) -> bytes:

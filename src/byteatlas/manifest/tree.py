@@ -13,6 +13,7 @@ from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, Virtu
 from byteatlas.manifest.options import KnownPlace
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
+from byteatlas.meta.names import legal_name
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
 
@@ -104,7 +105,7 @@ class DocumentTree:
         parts = path.split("/") if path else []
         if len(parts) > MOST_LEVELS:
             raise InvalidMetadata(self.where, f"{path[:80]!r}... has more than {MOST_LEVELS} levels")
-        if any(p in ("", ".", "..") for p in parts):
+        if not all(map(legal_name, parts)):
             raise InvalidMetadata(self.where, f"{path!r} is not a node path")
         array = self._is_array(path)
         if array:

@@ -10,13 +10,15 @@ from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
+from byteatlas.array.reading.locating.stored import StoreLocator
 from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
 from byteatlas.array.writing.documents import consolidate, write_group_meta
 from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
 from byteatlas.array.writing.writable import WritableArray
 from byteatlas.array.writing.write import create_array, create_group, open_writable
-from byteatlas.errors import BadRequest, Conflict
-from byteatlas.meta import v2, v3
+from byteatlas.errors import BadRequest, Conflict, InvalidMetadata
+from byteatlas.meta import fill, v2, v3
+from byteatlas.meta.attributes import FILL
 from byteatlas.meta.compare import fingerprint
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.store.base import WritableStore, check_path
@@ -130,9 +132,32 @@ def _target(path: str, array: Array, options: CopyOptions) -> ArrayMeta:
         source,
         grid=grid,
         encodings=(Encoding(chain),),
+        fill_value=source.fill_value if three or _is_v2_store(array) else mask_of(source),
         keys=ChunkKeys("default", "/") if three else ChunkKeys("v2", "."),
         zarr_format=options.zarr_format,
     )
+
+
+def _is_v2_store(array: Array) -> bool:
+    """Whether it is an array of a native store of version 1 or 2."""
+    return isinstance(array.locator, StoreLocator) and array.meta.zarr_format != 3
+
+
+def mask_of(meta: ArrayMeta) -> object:
+    """The fill value of a copy in version 2: the mask that the attributes give, or none.
+
+    xarray takes the fill value of version 2 for ``_FillValue``. What archives and version 3 have as fill value is
+    something else, what a chunk reads as that was never written: values equal to it would be masked.
+    """
+    value = meta.attributes.get(FILL)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if value is None or isinstance(value, list):
+        return None
+    try:
+        return fill.from_v2(value, meta.data_type, meta.data_type.numpy)
+    except (InvalidMetadata, OverflowError, ValueError):
+        return None  # a marker that the type does not have masks nothing
 
 
 def _shape_for(choice: Mapping[str, Shape] | Shape | None, path: str, ndim: int, what: str) -> Shape | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from byteatlas.errors import BadRequest
 from byteatlas.meta import v2, v3
+from byteatlas.meta.json_text import json_text
 from byteatlas.meta.model import ArrayMeta, GroupMeta
 from byteatlas.store.base import WritableStore
 from byteatlas.store.documents import load_object
@@ -87,4 +88,4 @@ def _paths(nodes: Nodes, path: str) -> list[str]:
 
 def put_json(store: WritableStore, key: str, document: JSON) -> None:
     """Set a metadata document."""
-    store.set(key, json.dumps(document, indent=1, allow_nan=True, ensure_ascii=False).encode())
+    store.set(key, json_text(document, indent=1).encode())
