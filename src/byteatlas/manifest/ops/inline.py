@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 
 import numpy as np
 
 from byteatlas.errors import BadRequest, CorruptChunk, FetchFailed
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.open import opened
-from byteatlas.io.output import Sink, new_file
+from byteatlas.io.output import Sink
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import (
     INLINE,
@@ -21,7 +22,8 @@ from byteatlas.manifest.model import (
     VirtualNode,
 )
 from byteatlas.manifest.ops.common import all_arrays, map_arrays
-from byteatlas.types import JSON, ByteRange
+from byteatlas.manifest.ops.side_file import side_file
+from byteatlas.types import ByteRange
 from byteatlas.values import dataclass, replace
 
 
@@ -95,17 +97,23 @@ def _fetch(
 
 
 def deinline(
-    node: VirtualNode, sink: Sink, url: str, *, at_least: int = 1, only: Container[str] | None = None
+    node: VirtualNode,
+    sink: Sink,
+    url: str,
+    *,
+    at_least: int = 1,
+    only: Container[str] | None = None,
+    begin: int = 0,
 ) -> VirtualNode:
     """The tree with inline chunks written one after the other into a side file, and referred to there.
 
     Args:
-        sink: the side file, empty so far.
+        sink: the side file, with ``begin`` bytes in it so far.
         url: what references to it will say.
         at_least: bytes; shorter chunks stay in the map. (A chunk of no bytes always does.)
         only: paths of the arrays that this concerns; None = all.
     """
-    written = 0
+    written = begin
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
         nonlocal written
@@ -134,16 +142,16 @@ def deinline(
     return map_arrays(node, array)
 
 
-def aside(found: VirtualGroup, url: str, most: int, storage_options: Mapping[str, JSON] | None = None) -> VirtualGroup:
+def aside(found: VirtualGroup, url: str, owner: str, most: int, access: Access = DEFAULT) -> VirtualGroup:
     """A scanned tree whose arrays with more than ``most`` inline bytes have them in a side file, which is written here.
 
-    Their entries in the report say ``side file``. Nothing is written when no array is that large.
+    ``owner``: the archive that was scanned. Their entries in the report say ``side file``. Nothing is written when no array is that large.
     """
     large = {path for path, array in all_arrays(found) if _inline_bytes(array) > most}
     if not large:
         return found
-    with new_file(url, storage_options) as sink:
-        moved = deinline(found, sink, url, only=large)
+    with side_file(url, owner, found, access) as (sink, begin):
+        moved = deinline(found, sink, url, only=large, begin=begin)
     report = tuple(replace(i, status="side file") if i.path.strip("/") in large else i for i in found.report)
     return replace(moved, report=report) if isinstance(moved, VirtualGroup) else found
 
