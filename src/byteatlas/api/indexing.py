@@ -92,7 +92,7 @@ def scan(
     if side_file is not None:
         from byteatlas.manifest.ops.inline import aside
 
-        found = aside(found, absolute(os.fspath(side_file)), name, chosen.inline_most, access)
+        found = aside(found, absolute(os.fspath(side_file)), chosen.inline_most, access)
     _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
     return tree(found, access)
 

@@ -151,8 +151,8 @@ def deinline(
     side = absolute(side_file or out.rstrip("/") + ".bin")
     node = load_map(source, access)
     check_out(out, choices["form"], access)
-    with new_side_file(side, absolute(out), node, access) as (sink, begin):
-        node = moved(node, sink, side, at_least=at_least, begin=begin)
+    with new_side_file(side, node, access, absolute(out)) as sink:
+        node = moved(node, sink, side, at_least=at_least)
     write_map(node, out, choices, access, source)
     said(as_json, out, side_file=side)
 

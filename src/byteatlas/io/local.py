@@ -42,6 +42,19 @@ def absolute(url: str) -> str:
     return full
 
 
+def status(url: str) -> os.stat_result | None:
+    """What the system says of a local file or folder, links followed; None when there is none.
+
+    Raises `FetchFailed` when that cannot be found out.
+    """
+    try:
+        return os.stat(local_path(url) or url)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
+
+
 ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 

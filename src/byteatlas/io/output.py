@@ -68,13 +68,19 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
 
 
 def draft_of(path: str, what: str = "part") -> str:
-    """The path of a draft beside a file: hidden, and of a name that nobody else has or can guess.
-
-    Of the file's own name only the beginning is in it: names have a limit.
-    """
+    """The path of a draft beside a file: hidden, and of a name that nobody else has or can guess."""
     folder, name = os.path.split(path)
-    start = name.encode(errors="surrogateescape")[:80].decode(errors="ignore")
-    return os.path.join(folder, f".{start}.{os.urandom(6).hex()}.{what}")
+    return os.path.join(folder, f".{draft_start(name)}.{os.urandom(6).hex()}.{what}")
+
+
+def draft_start(name: str) -> str:
+    """How the names of a file's drafts begin, behind a dot. Names have a limit: of a long one it is not all."""
+    data = os.fsencode(name)
+    if len(data) <= 200:
+        return name
+    from hashlib import sha256
+
+    return f"{data[:80].decode(errors='ignore')}-{sha256(data).hexdigest()[:16]}"
 
 
 def _behind_links(path: str) -> str:

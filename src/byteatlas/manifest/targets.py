@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from stat import S_ISDIR, S_ISREG
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import MAP_SUFFIXES, form_of_name
-from byteatlas.io.local import local_path
+from byteatlas.io.local import local_path, status
 from byteatlas.io.output import is_draft
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import decompressed
@@ -58,12 +58,9 @@ def check_there(url: str, form: Format, access: Access = DEFAULT) -> None:
     if path is None:
         _check_remote(url, form, access)
         return
-    try:
-        there = os.stat(path)
-    except FileNotFoundError:
+    there = status(url)
+    if there is None:
         return
-    except (OSError, ValueError) as error:
-        raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
     if S_ISDIR(there.st_mode):
         _check_folder(url, path, form)
     elif not S_ISREG(there.st_mode):
@@ -98,11 +95,13 @@ def _check_folder(url: str, path: str, form: Format) -> None:
 
 def _files(folder: str) -> Iterator[str]:
     """The files and links below a folder, relative to it. Links are not followed."""
+    from pathlib import Path
+
     try:
         for here, folders, files in os.walk(folder, onerror=_raise):
             inside = os.path.relpath(here, folder).replace(os.sep, "/")
             base = "" if inside == "." else f"{inside}/"
-            links = [name for name in folders if os.path.islink(os.path.join(here, name))]
+            links = [name for name in folders if Path(here, name).is_symlink()]
             yield from (base + name for name in sorted([*files, *links]))
     except OSError as error:
         raise FetchFailed(folder, error.strerror or str(error)) from error
@@ -185,29 +184,27 @@ def check_not_source(node: VirtualNode, url: str) -> None:
     """
     from byteatlas.manifest.origin import source_files
 
-    place = _identity(url)
     seen: set[int] = set()
     for path, array in all_arrays(node):
         table = array.manifest.sources
-        if id(table) in seen:
-            continue
+        if id(table) not in seen and leads_to([source.url for source in source_files(table)], url):
+            raise BadRequest(f"{path or 'the array'} has its bytes in {url}: a map there would replace them")
         seen.add(id(table))
-        for source in source_files(table):
-            if source.url == url or (place is not None and _identity(source.url) == place):
-                what = "a map there would replace them"
-                raise BadRequest(f"{path or 'the array'} has its bytes in {source.url}: {what}")
+
+
+def leads_to(urls: Iterable[str], url: str) -> bool:
+    """Whether one of these URLs leads to a file, under whatever name."""
+    place = _identity(url)
+    return any(u == url or (place is not None and _identity(u) == place) for u in urls)
 
 
 def _identity(url: str) -> tuple[int, int] | None:
     """Which file of this machine a URL leads to; None when there is none."""
-    path = local_path(url)
-    if path is None:
-        return None
     try:
-        found = os.stat(path)
-    except (OSError, ValueError):
+        found = None if local_path(url) is None else status(url)
+    except FetchFailed:
         return None
-    return found.st_dev, found.st_ino
+    return None if found is None else (found.st_dev, found.st_ino)
 
 
 def is_of_others(node: VirtualNode, other: VirtualNode) -> bool:

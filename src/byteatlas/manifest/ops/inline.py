@@ -97,23 +97,17 @@ def _fetch(
 
 
 def deinline(
-    node: VirtualNode,
-    sink: Sink,
-    url: str,
-    *,
-    at_least: int = 1,
-    only: Container[str] | None = None,
-    begin: int = 0,
+    node: VirtualNode, sink: Sink, url: str, *, at_least: int = 1, only: Container[str] | None = None
 ) -> VirtualNode:
     """The tree with inline chunks written one after the other into a side file, and referred to there.
 
     Args:
-        sink: the side file, with ``begin`` bytes in it so far.
+        sink: the side file, empty so far.
         url: what references to it will say.
         at_least: bytes; shorter chunks stay in the map. (A chunk of no bytes always does.)
         only: paths of the arrays that this concerns; None = all.
     """
-    written = begin
+    written = 0
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
         nonlocal written
@@ -142,16 +136,16 @@ def deinline(
     return map_arrays(node, array)
 
 
-def aside(found: VirtualGroup, url: str, owner: str, most: int, access: Access = DEFAULT) -> VirtualGroup:
+def aside(found: VirtualGroup, url: str, most: int, access: Access = DEFAULT) -> VirtualGroup:
     """A scanned tree whose arrays with more than ``most`` inline bytes have them in a side file, which is written here.
 
-    ``owner``: the archive that was scanned. Their entries in the report say ``side file``. Nothing is written when no array is that large.
+    Their entries in the report say ``side file``. Nothing is written when no array is that large.
     """
     large = {path for path, array in all_arrays(found) if _inline_bytes(array) > most}
     if not large:
         return found
-    with side_file(url, owner, found, access) as (sink, begin):
-        moved = deinline(found, sink, url, only=large, begin=begin)
+    with side_file(url, found, access) as sink:
+        moved = deinline(found, sink, url, only=large)
     report = tuple(replace(i, status="side file") if i.path.strip("/") in large else i for i in found.report)
     return replace(moved, report=report) if isinstance(moved, VirtualGroup) else found
 
