@@ -97,7 +97,7 @@ class NotFound(ByteatlasError, KeyError):
     """The caller asked for a node, a file or a name that is not there."""
 
     def __init__(self, what: str, known: list[str] | None = None) -> None:
-        message = what if known is None else f"{what}; known: {listed(known)}"
+        message = what if known is None else f"{what}; known: {shortlist(known)}"
         super().__init__(message)
         self.what, self.known = what, known
 
@@ -117,14 +117,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> NotFound:
     close = get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     found = NotFound(f"no {kind} {name!r}", names)
-    found.args = (f"no {kind} {name!r}; {hint}known: {listed(names)}",)
+    found.args = (f"no {kind} {name!r}; {hint}known: {shortlist(names)}",)
     return found
 
 
-def listed(names: Iterable[str], most: int = 20) -> str:
+def shortlist(names: Iterable[str], most: int = 20) -> str:
     """Names in a sentence: the first of them, where there are many.
 
-    >>> listed(["a", "b", "c"], most=2), listed([])
+    >>> shortlist(["a", "b", "c"], most=2), shortlist([])
     ('a, b ... (3 in all)', 'none')
     """
     found = list(names)

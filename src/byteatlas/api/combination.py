@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from byteatlas.api.indexing import load, write
 from byteatlas.api.reading import chosen, reader
-from byteatlas.api.targets import Readable, References, Target, expect_group, expect_many
+from byteatlas.api.targets import Readable, References, Target, each_of, expect_group, expect_many
 from byteatlas.api.tree import VirtualTree, access_of, concatenated
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
@@ -26,7 +26,7 @@ Input: TypeAlias = Readable | References | VirtualGroup
 
 
 def combine(
-    inputs: Sequence[Input],
+    inputs: Sequence[Input] | Target,
     concat: str | Sequence[str] = (),
     *,
     options: CombineOptions | None = None,
@@ -40,7 +40,7 @@ def combine(
 
     Args:
         inputs: reference maps or archives by path or URL, open files of either, references as dicts, or `VirtualGroup`
-            objects.
+            objects; or one path or pattern (``maps/*.json``).
         concat: the dimension (or dimensions) along which the files follow each other.
         options: everything else; single options may be given by name instead (see `CombineOptions`).
         access: how bytes may be reached, ``storage_options`` and ``policy`` short for one; None = by default, and
@@ -56,7 +56,7 @@ def combine(
 
 
 def plan_combine(
-    inputs: Sequence[Input],
+    inputs: Sequence[Input] | Target,
     concat: str | Sequence[str] = (),
     *,
     options: CombineOptions | None = None,
@@ -72,7 +72,7 @@ def plan_combine(
 
 
 def prepare_combine(
-    inputs: Sequence[Input],
+    inputs: Sequence[Input] | Target,
     concat: str | Sequence[str] = (),
     *,
     options: CombineOptions | None = None,
@@ -112,7 +112,7 @@ def concat(
 
 def append(
     target: Target,
-    inputs: Sequence[Input],
+    inputs: Sequence[Input] | Target,
     concat: str | Sequence[str] = (),
     *,
     options: CombineOptions | None = None,
@@ -171,7 +171,7 @@ def _given(access: Access | None, storage_options: Mapping[str, JSON] | None, po
 
 
 def _prepared(
-    inputs: Sequence[Input],
+    inputs: Sequence[Input] | Target,
     options: CombineOptions,
     how: tuple[Access | None, Mapping[str, JSON] | None, Policy | None],
     progress: OnProgress | None,
@@ -187,17 +187,17 @@ def _prepared(
 
 
 def _groups(
-    inputs: Sequence[Input], access: Access | None, progress: OnProgress | None
+    inputs: Sequence[Input] | Target, access: Access | None, progress: OnProgress | None
 ) -> tuple[list[VirtualGroup], list[str]]:
     """The inputs as groups, which share what they have in common, and their names."""
     from byteatlas.combining.compare.intern import Sharing
     from byteatlas.combining.inputs import first_url
 
-    expect_many(inputs, "inputs")
+    given = each_of(inputs, "inputs", access)
     groups: list[VirtualGroup] = []
     names: list[str] = []
     sharing = Sharing()
-    for i, item in enumerate(inputs):
+    for i, item in enumerate(given):
         node = load(item, access=access)
         name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else _name(item, i)
         if isinstance(node, VirtualArray):
@@ -205,7 +205,7 @@ def _groups(
         groups.append(node if isinstance(item, VirtualGroup) else sharing.group(node))
         names.append(name)
         if progress is not None:
-            progress(Progress("combine", name, i + 1, len(inputs)))
+            progress(Progress("combine", name, i + 1, len(given)))
     return groups, names
 
 

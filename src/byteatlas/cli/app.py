@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -79,6 +80,9 @@ def status_of(error: errors.ByteatlasError) -> int:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # names of files need not be text
+            stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

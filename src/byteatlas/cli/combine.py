@@ -23,6 +23,7 @@ from byteatlas.combining import (
     Values,
 )
 from byteatlas.errors import BadRequest, Conflict
+from byteatlas.executors.running import check_executor
 from byteatlas.io.access import Access
 from byteatlas.types import JSON
 
@@ -93,6 +94,8 @@ def combine(
     if replace and not append:
         raise click.UsageError("--replace goes with --append")
     options = chosen(concat, coord, choices)
+    if executor is not None:
+        check_executor(executor)
     if output is not None and not append:
         check_out(output, None, access)
     if append and not dry_run:

@@ -66,6 +66,7 @@ def rename(
       byteatlas rename a.json b.json --relative
       byteatlas rename a.json b.json --archives
     """
+    from byteatlas.manifest.facts import sources_of
     from byteatlas.manifest.ops.archive import dereference_archives
     from byteatlas.manifest.ops.rename import Rename, rename_sources
 
@@ -78,7 +79,9 @@ def rename(
     node = load_map(source, access)
     if pairs or regex:
         pattern, new = regex or (None, "")
-        node = rename_sources(node, Rename(pairs, pattern, new))
+        how = Rename(pairs, pattern, new)
+        how.check_used(sources_of(node))
+        node = rename_sources(node, how)
     if archives:
         node = dereference_archives(node, access.pool())
     write_map(node, out, choices, access, source)
@@ -113,7 +116,7 @@ def inline(
     from byteatlas.manifest.ops.inline import InlineOptions
     from byteatlas.manifest.ops.inline import inline as inlined
 
-    chosen = InlineOptions(below, frozenset(arrays) or None, whole_arrays)
+    chosen = InlineOptions(below, frozenset(path.strip("/") for path in arrays) or None, whole_arrays)
     pool = access.pool()
     write_map(inlined(load_map(source, access), pool, chosen), out, choices, access, source)
     said(as_json, out)
@@ -200,16 +203,19 @@ def split(
       byteatlas split all.json parts/ --by array
       byteatlas split all.json parts/ --along time --every 365 --format parquet
     """
-    from byteatlas.manifest.ops.split import split_along, split_arrays, split_groups
+    from byteatlas.api.reading import reader
+    from byteatlas.combining.select.ops import kept_in_map
+    from byteatlas.manifest.ops.split import file_names, split_along, split_arrays, split_groups
 
     if (by is None) == (along is None) or (along is None) != (every is None):
         raise click.UsageError("say how: --by array, --by group, or --along DIM --every N")
     node = load_group(source, access)
     if by is not None:
         found = (split_arrays if by == "array" else split_groups)(node)
-        pieces = [(name.replace("/", ".") or "root", piece) for name, piece in found.items()]
+        named = file_names(found)
+        pieces = [(named[path], piece) for path, piece in found.items()]
     else:
-        cut = list(split_along(node, along or "", every or 1))
+        cut = list(split_along(node, along or "", every or 1, kept_in_map(reader(access))))
         width = len(str(len(cut) - 1))
         pieces = [(f"{along}-{i:0{width}d}", piece) for i, piece in enumerate(cut)]
     make_folder(out)

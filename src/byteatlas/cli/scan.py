@@ -208,11 +208,11 @@ def up_to_date(source: str, target: str, access: Access = DEFAULT) -> bool:
 
 def names(found: VirtualNode | None, source: str) -> bool:
     """Whether a map refers to a file, or to none at all: what is all in the map cannot be told apart."""
-    from byteatlas.io.local import absolute
+    from byteatlas.io.local import absolute, local_path
     from byteatlas.manifest.facts import sources_of
 
-    known = {} if found is None else sources_of(found)
-    return found is not None and (not known or absolute(source) in known)
+    known = set() if found is None else {local_path(url) or url for url in sources_of(found)}
+    return found is not None and (not known or absolute(local_path(source) or source) in known)
 
 
 def not_older(source: str, target: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
-from byteatlas.api.targets import expect_many
+from byteatlas.api.targets import Target, each_of
 from byteatlas.combining.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest
 from byteatlas.executors.results import Failure, TellFile, attempt
@@ -87,7 +88,7 @@ def simple(options: CombineOptions) -> bool:
 
 
 def prepare_many(
-    names: Sequence[str],
+    inputs: Sequence[Target] | Target,
     options: CombineOptions,
     executor: Executor = None,
     *,
@@ -107,8 +108,8 @@ def prepare_many(
         progress: called after each file was read.
         width: files that one task reads.
     """
-    expect_many(names, "names")
     how = Access.of(access, storage_options, policy)
+    names = [os.fspath(name) for name in each_of(inputs, "names", how)]
     if any(SEPARATOR in n for n in names) or not names:
         raise BadRequest("nothing to combine" if not names else "a file's name has a line break")
     if len(set(names)) != len(names):

@@ -22,7 +22,22 @@ def local_path(url: str) -> str | None:
     parts = urlsplit(url)
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
-    return unquote(parts.path)
+    return unquote(parts.path, errors="surrogateescape")
+
+
+def portable(path: str) -> str:
+    """A local path as text that a map can hold: one that is not UTF-8 as a URL with escapes.
+
+    >>> portable("/data/a.nc"), portable("/data/\udcff.nc")
+    ('/data/a.nc', 'file:///data/%FF.nc')
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        from urllib.parse import quote
+
+        return f"file://{quote(os.fsencode(path))}"
+    return path
 
 
 def absolute(url: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from byteatlas.io.access import AbsentParts
-from byteatlas.io.local import absolute, local_path
+from byteatlas.io.local import absolute, local_path, portable
 from byteatlas.io.policy import foreign, join
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.values import dataclass
@@ -82,6 +82,8 @@ class MapWriteOptions:
         path = local_path(url)
         if path is not None and not path.startswith("/"):
             url = posixpath.normpath(absolute(path).replace(os.sep, "/"))
+        if path is not None and not url.isascii() and (named := portable(url)) != url:
+            return named
         if self.relative and self.base is not None:
             url = relative_to(self.base, url)
         if self.prefix is not None and url.startswith(self.prefix):

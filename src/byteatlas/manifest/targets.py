@@ -211,7 +211,7 @@ def is_of_others(node: VirtualNode, other: VirtualNode) -> bool:
     """Whether a map has nothing to do with an older one: no source in common, nor (where one has none) an array."""
     from byteatlas.manifest.facts import sources_of
 
-    mine, theirs = set(sources_of(node)), set(sources_of(other))
+    mine, theirs = ({local_path(url) or url for url in sources_of(n)} for n in (node, other))
     if mine and theirs:
         return mine.isdisjoint(theirs)
     paths = {path for path, _ in all_arrays(other)}

@@ -10,13 +10,19 @@ from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
-from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
+from byteatlas.array.writing.create import (
+    check_compression,
+    default_compression,
+    sharding,
+    to_bytes_codec,
+    whole_numbers,
+)
 from byteatlas.array.writing.documents import consolidate, write_group_meta
 from byteatlas.array.writing.identity import same_values, source_identity
 from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
 from byteatlas.array.writing.writable import WritableArray
 from byteatlas.array.writing.write import create_array, create_group, open_writable
-from byteatlas.errors import BadRequest, Conflict, listed, unknown
+from byteatlas.errors import BadRequest, Conflict, shortlist, unknown
 from byteatlas.meta import v2, v3
 from byteatlas.meta.compare import fingerprint
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
@@ -55,6 +61,19 @@ class CopyOptions:
     resume: bool = True
     consolidated: bool = True
     write: ArrayWriteOptions = DEFAULT_WRITE
+
+    def __post_init__(self) -> None:
+        if isinstance(self.zarr_format, bool) or self.zarr_format not in (2, 3):
+            raise BadRequest(f"zarr_format is {self.zarr_format}; known: 2, 3")
+        if not isinstance(self.memory, int) or self.memory < 1:
+            raise BadRequest("memory is a number of bytes, at least 1")
+        check_compression(self.compression)
+        for name, choice in (("chunks", self.chunks), ("shards", self.shards)):
+            if choice is None:
+                continue
+            shapes = choice.values() if isinstance(choice, Mapping) else [choice]
+            for shape in shapes:
+                whole_numbers(shape, name, 1)
 
 
 DEFAULT_COPYING = CopyOptions()
@@ -195,7 +214,9 @@ class _Journal:
             if Nodes(store, consolidated=False).kind("") is not None:
                 raise Conflict([f"{store.url} holds Zarr nodes already"], "copy")
             if names := store.names(""):
-                raise Conflict([f"{store.url} is no copy, and not empty either: it holds {listed(names, 3)}"], "copy")
+                raise Conflict(
+                    [f"{store.url} is no copy, and not empty either: it holds {shortlist(names, 3)}"], "copy"
+                )
             return _Journal(store, prints, {})
         if not options.resume:
             raise Conflict([f"{store.url} holds an unfinished copy (resume takes it up)"], "copy")

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from byteatlas.errors import FetchFailed
+from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
@@ -164,6 +164,12 @@ class Retry:
 
     tries: int = 4
     wait: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tries, int) or isinstance(self.tries, bool) or self.tries < 1:
+            raise BadRequest("tries is a whole number, at least 1")
+        if not isinstance(self.wait, (int, float)) or not 0 <= self.wait < float("inf"):
+            raise BadRequest("wait is a number of seconds, 0 or more")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 import numpy as np
 
-from byteatlas.errors import BadRequest, CorruptChunk, FetchFailed
+from byteatlas.errors import BadRequest, CorruptChunk, FetchFailed, unknown
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.open import opened
 from byteatlas.io.output import Sink
@@ -50,8 +50,13 @@ def inline(node: VirtualNode, opener: Opener, options: InlineOptions | None = No
     Raises:
         FetchFailed: a chunk cannot be read.
         BadRequest: it would be more than ``options.most`` bytes.
+        NotFound: one of ``options.arrays`` that is none.
     """
     chosen = options or InlineOptions()
+    if chosen.arrays is not None:
+        paths = [path for path, _ in all_arrays(node)]
+        for path in sorted(chosen.arrays.difference(paths)):
+            raise unknown("array", path, paths)
     spent = 0
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
