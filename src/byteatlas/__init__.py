@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for
 if TYPE_CHECKING:
     from byteatlas.api.combination import append, combine, concat, plan_combine, prepare_combine
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
+    from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
     from byteatlas.api.opening import copy, georeference, open
     from byteatlas.api.selection import mask, select
@@ -92,6 +93,7 @@ __all__ = [
     "InvalidMetadata",
     "MapWriteOptions",
     "MissingExtra",
+    "MultiZarrOptions",
     "NotFound",
     "Plan",
     "Policy",
@@ -125,6 +127,7 @@ __all__ = [
     "levels_of",
     "load",
     "mask",
+    "multi_zarr",
     "open",
     "open_writable",
     "plan_combine",
@@ -142,6 +145,7 @@ __all__ = [
 _PLACES = {
     "byteatlas.api.combination": "append combine concat plan_combine prepare_combine",
     "byteatlas.api.indexing": "RefusalWarning load scan write",
+    "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",
     "byteatlas.api.opening": "copy georeference open",
     "byteatlas.api.selection": "mask select",

@@ -88,7 +88,7 @@ def simple(options: CombineOptions) -> bool:
 
 
 def prepare_many(
-    inputs: Sequence[Target] | Target,
+    names: Sequence[Target] | Target,
     options: CombineOptions,
     executor: Executor = None,
     *,
@@ -109,14 +109,14 @@ def prepare_many(
         width: files that one task reads.
     """
     how = Access.of(access, storage_options, policy)
-    names = [os.fspath(name) for name in each_of(inputs, "names", how)]
-    if any(SEPARATOR in n for n in names) or not names:
-        raise BadRequest("nothing to combine" if not names else "a file's name has a line break")
-    if len(set(names)) != len(names):
+    files = [os.fspath(name) for name in each_of(names, "names", how)]
+    if any(SEPARATOR in n for n in files) or not files:
+        raise BadRequest("nothing to combine" if not files else "a file's name has a line break")
+    if len(set(files)) != len(files):
         raise BadRequest("a file is named twice")
     for join in (True, False):
-        tell = counting(progress, "combine", len(names))
-        parts, failures = gathered(names, ReadAndJoin(options, how, join), executor, tell, width)
+        tell = counting(progress, "combine", len(files))
+        parts, failures = gathered(files, ReadAndJoin(options, how, join), executor, tell, width)
         if failures:
             return Combined(None, failures)
         groups = [g for part in parts for g in part.groups]
