@@ -57,8 +57,9 @@ def test_types_of_coordinates(kind: str, inputs: list[dict[str, Any]]) -> None:
     )
     small: Any = ba.open(ba.multi_zarr(inputs, "time", coo_dtypes={"time": "i2"}))
     assert (small["time"].dtype, small["time"][-1]) == (np.dtype("i2"), 7)
+    hours = ba.CombineOptions(units="hours since 2000-01-01")
     with pytest.raises(ba.BadRequest, match="cannot hold"):
-        ba.multi_zarr(inputs, "run", {"run": [0, 1, 2, 300]}, coo_dtypes={"run": "u1"})
+        ba.multi_zarr(inputs, "time", coo_dtypes={"time": "i1"}, options=hours)
     with pytest.raises(ba.NotFound, match="did you mean 'time'"):
         ba.multi_zarr(inputs, "time", coo_dtypes={"tme": "i2"})
     with pytest.raises(ba.BadRequest, match="coo_dtype"):
