@@ -111,14 +111,20 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> NotFound:
     >>> str(unknown("dimension", "tme", ["time", "lat"]))
     "no dimension 'tme'; did you mean 'time'? known: time, lat"
     """
+    names = list(known)
+    found = NotFound(f"no {kind} {name!r}", names)
+    found.args = (unknown_text(kind, name, names),)
+    return found
+
+
+def unknown_text(kind: str, name: str, known: Iterable[str]) -> str:
+    """What `unknown` says, for other errors."""
     from difflib import get_close_matches
 
     names = list(known)
     close = get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    found = NotFound(f"no {kind} {name!r}", names)
-    found.args = (f"no {kind} {name!r}; {hint}known: {shortlist(names)}",)
-    return found
+    return f"no {kind} {name!r}; {hint}known: {shortlist(names)}"
 
 
 def shortlist(names: Iterable[str], most: int = 20) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from byteatlas.combining import CombineOptions
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.kerchunk import multi_zarr as arguments_of
 from byteatlas.combining.plan import combine
-from byteatlas.errors import BadRequest, unknown
+from byteatlas.errors import BadRequest, unknown, unknown_text
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -83,10 +84,10 @@ def multi_zarr(
 
     Raises what `combine`, `append` and `write` raise.
     """
-    try:
-        how = MultiZarrOptions(**more)
-    except TypeError as error:
-        raise BadRequest(f"multi_zarr: {error}") from error
+    known = [f.name for f in fields(MultiZarrOptions)]
+    if strange := [name for name in more if name not in known]:
+        raise BadRequest(unknown_text("option", strange[0], known))
+    how = MultiZarrOptions(**more)
     if append and out is None:
         raise BadRequest("append adds to what is in out=: say what that is")
     if access is not None or storage_options is not None or policy is not None:

@@ -98,6 +98,15 @@ def is_draft(name: str) -> bool:
     return start.startswith(".") and name.endswith(".part") and len(mark) == 12 and set(mark) <= set("0123456789abcdef")
 
 
+def _usual_mode(folder: Path) -> int:
+    """The mode that a new folder gets here: what the process's mask is cannot be asked without changing it."""
+    probe = folder / "mode"
+    probe.mkdir()
+    mode = S_IMODE(probe.stat().st_mode)
+    probe.rmdir()
+    return mode
+
+
 def _keep_mode(old: str, new: str) -> None:
     """What takes a file's or folder's place may be read and written by those who could read and write that."""
     try:
@@ -211,9 +220,8 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
     target = Path(_behind_links(path.rstrip("/")))
     draft, old = Path(draft_of(str(target))), Path(draft_of(str(target), "old"))
     try:
-        draft.mkdir()
-        mode = S_IMODE(draft.stat().st_mode)
-        draft.chmod(0o700)  # nobody else puts files or links into it
+        draft.mkdir(0o700)  # nobody else puts files or links into it
+        mode = _usual_mode(draft)
         yield _LocalFolder(draft, target if target.is_dir() else None)
         draft.chmod(mode)
         _keep_mode(str(target), str(draft))

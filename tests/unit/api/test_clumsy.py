@@ -187,3 +187,16 @@ def test_references_as_dicts(tmp_path: Path, archive: Path) -> None:
         again: dict[str, Any] = {}
         ba.write(refs, again, format=form)
         assert again == refs
+
+
+def test_options_that_are_none_name_the_likely_one(archive: Path) -> None:
+    for call in (ba.combine, ba.plan_combine):
+        with pytest.raises(ba.BadRequest, match="no option 'duplicate'; did you mean 'duplicates'"):
+            call([archive], duplicate="first")
+    with pytest.raises(ba.BadRequest, match="did you mean 'coo_dtypes'"):
+        ba.multi_zarr([archive], "x", coo_dtype={})
+
+
+def test_commands_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sacn", "a.nc"]) == 2
+    assert "did you mean 'scan'?" in capsys.readouterr().err

@@ -236,3 +236,9 @@ def test_remote_targets() -> None:
         ba.write(ba.VirtualGroup(), "memory://bucket-of-writes/new.json")
         ba.write(ba.VirtualGroup(), "memory://bucket-of-writes/new.parquet")
     system.rm("/bucket-of-writes", recursive=True)
+
+
+def test_new_folders_have_the_usual_mode(here: Path) -> None:
+    (here / "usual").mkdir()
+    ba.write(ba.scan("a.nc"), "new.parquet")
+    assert Path("new.parquet").stat().st_mode == (here / "usual").stat().st_mode
