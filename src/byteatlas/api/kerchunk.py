@@ -104,7 +104,7 @@ def multi_zarr(
     result = tree(_with_types(found, how.coo_dtypes, reach), reach)
     if append and out is not None:
         append_to(out, [result], chosen.concat, access=access)
-        result = _tree_of(load(out, access=access))
+        result = tree(_group_of(load(out, access=access)), reach)
     if how.inline_threshold:
         result = tree(_group_of(inline(result, reach.pool(), InlineOptions(how.inline_threshold))), reach)
     if how.postprocess is not None:
@@ -123,12 +123,6 @@ def _processed(group: VirtualGroup, process: Process) -> VirtualGroup:
 
 
 def _group_of(node: VirtualNode) -> VirtualGroup:
-    if isinstance(node, VirtualArray):
-        raise BadRequest("references of a single array; a group was expected")
-    return node
-
-
-def _tree_of(node: VirtualTree | VirtualArray) -> VirtualTree:
     if isinstance(node, VirtualArray):
         raise BadRequest("references of a single array; a group was expected")
     return node

@@ -28,7 +28,7 @@ def local_path(url: str) -> str | None:
 def portable(path: str) -> str:
     """A local path as text that a map can hold: one that is not UTF-8 as a URL with escapes.
 
-    >>> portable("/data/a.nc"), portable("/data/\udcff.nc")
+    >>> portable("/data/a.nc"), portable(os.fsdecode(b"/data/\\xff.nc"))
     ('/data/a.nc', 'file:///data/%FF.nc')
     """
     try:

@@ -95,7 +95,7 @@ def select_values(
 def kept_in_map(read: ReadArray) -> Callable[[str, VirtualArray, int, int, int], VirtualArray]:
     """Parts of small arrays that chunks do not express: read (once) and kept in the map.
 
-    Raises `BadSelection` for larger arrays.
+    This is for coordinates, and for arrays of one chunk along the axis. Raises `BadSelection` for others.
     """
     known: dict[int, NDArray[Any]] = {}
 
@@ -105,8 +105,10 @@ def kept_in_map(read: ReadArray) -> Callable[[str, VirtualArray, int, int, int],
         return known[id(array)]
 
     def part(path: str, array: VirtualArray, axis: int, start: int, stop: int) -> VirtualArray:
-        if nbytes(array) > SMALL_ARRAY:
-            edges = boundaries(array.meta.shape[axis], array.meta.grid, axis)
+        edges = boundaries(array.meta.shape[axis], array.meta.grid, axis)
+        names = array.meta.dimension_names or ()
+        coordinate = len(edges) <= 2 or (bool(names) and path.rpartition("/")[2] == names[axis])
+        if nbytes(array) > SMALL_ARRAY or not coordinate:
             places = ", ".join(map(str, edges[:8].tolist())) + (" ..." if len(edges) > 8 else "")
             detail = f"no chunk begins at {start} or ends at {stop} along axis {axis}"
             raise BadSelection(f"{path}: {detail}; chunks begin at {places}")
