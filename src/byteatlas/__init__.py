@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from byteatlas.api.checking import check
     from byteatlas.api.combination import append, combine, concat, plan_combine, prepare_combine
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
+    from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
     from byteatlas.api.opening import copy, georeference, open
     from byteatlas.api.selection import mask, select
@@ -94,6 +95,7 @@ __all__ = [
     "InvalidMetadata",
     "MapWriteOptions",
     "MissingExtra",
+    "MultiZarrOptions",
     "NotFound",
     "Plan",
     "Policy",
@@ -129,6 +131,7 @@ __all__ = [
     "levels_of",
     "load",
     "mask",
+    "multi_zarr",
     "open",
     "open_writable",
     "plan_combine",
@@ -147,6 +150,7 @@ _PLACES = {
     "byteatlas.api.checking": "check",
     "byteatlas.api.combination": "append combine concat plan_combine prepare_combine",
     "byteatlas.api.indexing": "RefusalWarning load scan write",
+    "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",
     "byteatlas.api.opening": "copy georeference open",
     "byteatlas.api.selection": "mask select",

@@ -12,6 +12,7 @@ one of them for a property of the file makes a wrong result out of a failure.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from byteatlas.types import ByteRange
@@ -105,12 +106,45 @@ class NotFound(ByteatlasError, KeyError):
     """The caller asked for a node, a file or a name that is not there."""
 
     def __init__(self, what: str, known: list[str] | None = None) -> None:
-        message = what if known is None else f"{what}; known: {', '.join(known) or 'none'}"
+        message = what if known is None else f"{what}; known: {shortlist(known)}"
         super().__init__(message)
         self.what, self.known = what, known
 
     def __str__(self) -> str:  # KeyError would print the repr
         return str(self.args[0])
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> NotFound:
+    """The error for a name that is not among those known, with the one that was probably meant.
+
+    >>> str(unknown("dimension", "tme", ["time", "lat"]))
+    "no dimension 'tme'; did you mean 'time'? known: time, lat"
+    """
+    names = list(known)
+    found = NotFound(f"no {kind} {name!r}", names)
+    found.args = (unknown_text(kind, name, names),)
+    return found
+
+
+def unknown_text(kind: str, name: str, known: Iterable[str]) -> str:
+    """What `unknown` says, for other errors."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    close = get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"no {kind} {name!r}; {hint}known: {shortlist(names)}"
+
+
+def shortlist(names: Iterable[str], most: int = 20) -> str:
+    """Names in a sentence: the first of them, where there are many.
+
+    >>> shortlist(["a", "b", "c"], most=2), shortlist([])
+    ('a, b ... (3 in all)', 'none')
+    """
+    found = list(names)
+    rest = f" ... ({len(found)} in all)" if len(found) > most else ""
+    return (", ".join(n or "/" for n in found[:most]) or "none") + rest
 
 
 class BadRequest(ByteatlasError, ValueError):

@@ -53,6 +53,7 @@ def open(
     from byteatlas.array import ReadOptions, open_node
 
     expect(options, ReadOptions, "options")
+    expect(path, str, "path")
     options = options or ReadOptions()
     if isinstance(target, Store) or (isinstance(target, Mapping) and not is_references(target)):
         from byteatlas.array import open_store

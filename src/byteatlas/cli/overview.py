@@ -40,7 +40,7 @@ COMMANDS = {
 
 EPILOG = (
     "Exit status: 0 done, 1 a check found something wrong, 2 usage, 3 unreadable or unsupported input, "
-    "4 not found or not reachable, 5 files that cannot be combined."
+    "4 not found or not reachable, 5 files that cannot be combined, or a target that is kept."
 )
 
 MOST_COLUMNS = 100

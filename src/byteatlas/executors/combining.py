@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
-from byteatlas.api.targets import expect_many
+from byteatlas.api.targets import Target, each_of
 from byteatlas.combining.model import CombineOptions, FromVariable
 from byteatlas.errors import BadRequest
 from byteatlas.executors.results import Failure, TellFile, attempt
@@ -92,7 +93,7 @@ def simple(options: CombineOptions) -> bool:
 
 
 def prepare_many(
-    names: Sequence[str],
+    names: Sequence[Target] | Target,
     options: CombineOptions,
     executor: Executor = None,
     *,
@@ -112,15 +113,15 @@ def prepare_many(
         progress: called after each file was read.
         width: files that one task reads.
     """
-    expect_many(names, "names")
     how = Access.of(access, storage_options, policy)
-    if any(SEPARATOR in n for n in names) or not names:
-        raise BadRequest("nothing to combine" if not names else "a file's name has a line break")
-    if len(set(names)) != len(names):
+    files = [os.fspath(name) for name in each_of(names, "names", how)]
+    if any(SEPARATOR in n for n in files) or not files:
+        raise BadRequest("nothing to combine" if not files else "a file's name has a line break")
+    if len(set(files)) != len(files):
         raise BadRequest("a file is named twice")
     for join in (True, False):
-        tell = counting(progress, "combine", len(names))
-        parts, failures = gathered(names, ReadAndJoin(options, how, join), executor, tell, width)
+        tell = counting(progress, "combine", len(files))
+        parts, failures = gathered(files, ReadAndJoin(options, how, join), executor, tell, width)
         if failures:
             return Combined(None, failures)
         groups = [g for part in parts for g in part.groups]

@@ -27,7 +27,22 @@ def local_path(url: str) -> str | None:
         return None
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
-    return unquote(parts.path)
+    return unquote(parts.path, errors="surrogateescape")
+
+
+def portable(path: str) -> str:
+    """A local path as text that a map can hold: one that is not UTF-8 as a URL with escapes.
+
+    >>> portable("/data/a.nc"), portable(os.fsdecode(b"/data/\\xff.nc"))
+    ('/data/a.nc', 'file:///data/%FF.nc')
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        from urllib.parse import quote
+
+        return f"file://{quote(os.fsencode(path))}"
+    return path
 
 
 def absolute(url: str) -> str:
@@ -59,6 +74,19 @@ def identity(url: str) -> FileIdentity | None:
     except (OSError, ValueError):
         return None
     return None if facts is None else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+def status(url: str) -> os.stat_result | None:
+    """What the system says of a local file or folder, links followed; None when there is none.
+
+    Raises `FetchFailed` when that cannot be found out.
+    """
+    try:
+        return os.stat(local_path(url) or url)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
 
 
 ONE_READ = 1 << 30

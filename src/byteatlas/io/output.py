@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from stat import S_IMODE
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from byteatlas.errors import ByteatlasError, FetchFailed
@@ -43,18 +44,19 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
         with _remote_file(url, storage_options) as stream:
             yield stream
         return
-    folder, name = os.path.split(path)
-    draft = os.path.join(folder, f".{name}.{_mark()}.part")
+    path = _behind_links(path)
+    draft = draft_of(path)
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         stream = os.fdopen(os.open(draft, flags, 0o666), "wb")
-    except OSError as error:
-        raise FetchFailed(url, error.strerror or str(error)) from error
+    except (OSError, ValueError) as error:
+        raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
     try:
         with stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
+        _keep_mode(path, draft)
         os.replace(draft, path)
     except OSError as error:
         _forget(draft)
@@ -66,9 +68,53 @@ def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Ite
         raise
 
 
-def _mark() -> str:
-    """Makes the name of a draft one that nobody else has."""
-    return os.urandom(6).hex()
+def draft_of(path: str, what: str = "part") -> str:
+    """The path of a draft beside a file: hidden, and of a name that nobody else has or can guess."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{draft_start(name)}.{os.urandom(6).hex()}.{what}")
+
+
+def draft_start(name: str) -> str:
+    """How the names of a file's drafts begin, behind a dot. Names have a limit: of a long one it is not all."""
+    data = os.fsencode(name)
+    if len(data) <= 200:
+        return name
+    from hashlib import sha256
+
+    return f"{data[:80].decode(errors='ignore')}-{sha256(data).hexdigest()[:16]}"
+
+
+def _behind_links(path: str) -> str:
+    """What a link leads to is written, and the link stays. One that leads to nothing is replaced."""
+    return os.path.realpath(path) if os.path.exists(path) else path
+
+
+def is_draft(name: str) -> bool:
+    """Whether a file's name is that of a draft, left behind by a write that was killed.
+
+    >>> is_draft(".a.json.0123456789ab.part"), is_draft("a.part")
+    (True, False)
+    """
+    start, _, mark = name.removesuffix(".part").rpartition(".")
+    return start.startswith(".") and name.endswith(".part") and len(mark) == 12 and set(mark) <= set("0123456789abcdef")
+
+
+def _usual_mode(folder: Path) -> int:
+    """The mode that a new folder gets here: what the process's mask is cannot be asked without changing it."""
+    probe = folder / "mode"
+    probe.mkdir()
+    mode = S_IMODE(probe.stat().st_mode)
+    probe.rmdir()
+    return mode
+
+
+def _keep_mode(old: str, new: str) -> None:
+    """What takes a file's or folder's place may be read and written by those who could read and write that."""
+    try:
+        mode = S_IMODE(os.stat(old).st_mode)
+    except FileNotFoundError:
+        return
+    os.chmod(new, mode)
 
 
 def _forget(draft: str) -> None:
@@ -98,13 +144,18 @@ def _remote_file(url: str, storage_options: Mapping[str, JSON] | None) -> Iterat
 
 
 class _LocalFolder:
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    """Files below a folder; each has the mode of the one that it replaces, which lies in ``old``."""
+
+    def __init__(self, root: Path, old: Path | None = None) -> None:
+        self._root, self._old = root, old
 
     def put(self, name: str, data: Buffer) -> None:
         path = self._root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+        if self._old is not None:
+            there = self._old / name
+            _keep_mode(str(there if there.exists() else self._old / ".zmetadata"), str(path))
 
 
 class _RemoteFolder:
@@ -150,16 +201,16 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None, *, k
     import shutil
     from pathlib import Path
 
-    target = Path(path.rstrip("/"))
-    mark = _mark()
-    draft = target.with_name(f".{target.name}.{mark}.part")
-    old = target.with_name(f".{target.name}.{mark}.old")
+    target = Path(_behind_links(path.rstrip("/")))
+    draft, old = Path(draft_of(str(target))), Path(draft_of(str(target), "old"))
     try:
+        draft.mkdir(0o700)  # nobody else puts files or links into it
+        mode = _usual_mode(draft)
         if keep:
-            shutil.copytree(target, draft, copy_function=_link)
-        else:
-            draft.mkdir()
-        yield _LinkedFolder(draft)
+            shutil.copytree(target, draft, copy_function=_link, dirs_exist_ok=True)
+        yield (_LinkedFolder if keep else _LocalFolder)(draft, target if target.is_dir() else None)
+        draft.chmod(mode)
+        _keep_mode(str(target), str(draft))
         if _exchanged(draft, target):
             shutil.rmtree(draft, ignore_errors=True)
             return

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from byteatlas.errors import Forbidden
+from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.local import local_path
 from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.io.urls import fault_of, is_private_to_machine, last_link, place, protocol_of, under
@@ -33,7 +33,11 @@ class Policy:
         for name in ("allow", "deny"):
             value = getattr(self, name)
             if value is not None:
+                if not isinstance(value, Iterable) or not all(isinstance(prefix, str) for prefix in value):
+                    raise BadRequest(f"{name} is a list of prefixes of URLs")
                 object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        if not (self.local is None or isinstance(self.local, bool)):
+            raise BadRequest("local is True, False, or None (by origin)")
 
     def check(self, url: str, *, foreign: bool = False) -> None:
         """Raise `Forbidden` when this URL may not be opened. A chain (``zip://a::s3://b``) is its last link, seen

@@ -35,11 +35,11 @@ class Retry:
 
     def __post_init__(self) -> None:
         if isinstance(self.tries, bool) or not isinstance(self.tries, int) or self.tries < 1:
-            raise BadRequest(f"Retry: tries is {self.tries}, a number from 1 on was expected")
+            raise BadRequest("tries is a whole number, at least 1")
         for name in ("wait", "idle", "deadline"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-                raise BadRequest(f"Retry: {name} is {value}, a number of seconds was expected")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+                raise BadRequest(f"{name} is a number of seconds, 0 or more")
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
 from byteatlas.io.access import AbsentParts
-from byteatlas.io.local import absolute, local_path
+from byteatlas.io.local import absolute, local_path, portable
 from byteatlas.io.policy import foreign
 from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
@@ -110,6 +110,8 @@ class MapWriteOptions:
             url = posixpath.normpath(absolute(path).replace(os.sep, "/"))
         elif not self.keep_queries:
             url = without_secrets(url)
+        if path is not None and not url.isascii() and (named := portable(url)) != url:
+            return named
         if self.relative and self.base is not None:
             url = relative_to(self.base, url)
         if self.prefix is not None and url.startswith(self.prefix):

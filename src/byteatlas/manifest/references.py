@@ -20,8 +20,9 @@ from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
-from byteatlas.manifest.origin import check_target, check_written
+from byteatlas.manifest.origin import check_written
 from byteatlas.manifest.reopening import MapPlace, MapRecipe
+from byteatlas.manifest.targets import check_not_source, check_there, format_for
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
 from byteatlas.values import replace
@@ -118,11 +119,6 @@ def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNo
     return read_json(plain, where, options)
 
 
-def format_of(url: str) -> Format:
-    """The form that a target's suffix stands for."""
-    return "parquet" if form_of_name(url) == "parquet" else "json"
-
-
 def write_references(
     node: VirtualNode,
     target: str | os.PathLike[str] | MutableMapping[str, JSON],
@@ -140,6 +136,8 @@ def write_references(
         format: None = by the target's suffix.
 
     Raises:
+        BadRequest: a name whose suffix is that of no map, without ``format``; a file that the references lead to.
+        Conflict: what is there is no map.
         Unsupported: an array that the form cannot express; the message names it.
         FetchFailed: the target cannot be written.
         Forbidden: something from elsewhere names files of this machine; as references of a map that lies here they
@@ -157,21 +155,29 @@ def write_references(
         target.update(json.loads(text.getvalue()))
         return
     url = absolute(os.fspath(target)).rstrip("/")
-    check_target(node, url)
+    check_not_source(node, url)
+    form = format_for(url, format)
+    check_there(url, form, access)
     options = replace(options or MapWriteOptions(), base=url)
-    match format or format_of(url):
+
+    def check_again() -> None:
+        """Sources of lazy manifests are known when they were read."""
+        check_written(node, access.policy)
+        check_not_source(node, url)
+
+    match form:
         case "parquet":
             from byteatlas.manifest.parquet.write import write_parquet
 
             with new_folder(url, access.storage_options) as folder:
                 write_parquet(node, folder, options, tell)
-                check_written(node, access.policy)  # again: sources of lazy manifests are known when they were read
-        case "json" | "json-v0" as form:
+                check_again()
+        case "json" | "json-v0":
             from byteatlas.manifest.json.write import write_json
 
             with new_file(url, access.storage_options) as sink, compressing(sink, url) as stream:
                 write_json(node, stream, options, version=1 if form == "json" else 0, tell=tell)
-                check_written(node, access.policy)
+                check_again()
         case "icechunk":
             from byteatlas.manifest.foreign.icechunk import write_icechunk
 

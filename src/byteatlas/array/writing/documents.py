@@ -34,11 +34,14 @@ def write_group_meta(store: WritableStore, path: str, meta: GroupMeta) -> None:
 
 
 def _put_documents(store: WritableStore, path: str, documents: Mapping[str, JSON]) -> None:
-    """The document that makes the node exist comes last; one without members is left out."""
+    """The document that makes the node exist comes last; one without members is removed: an old one would count."""
     drop_consolidated(store)
     for name, document in documents.items():
+        key = f"{path}/{name}" if path else name
         if document:
-            put_json(store, f"{path}/{name}" if path else name, document)
+            put_json(store, key, document)
+        else:
+            store.delete(key)
 
 
 def consolidate(store: WritableStore, paths: Sequence[str] | None = None) -> None:

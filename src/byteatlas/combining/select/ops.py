@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.slicing import parts, whole_chunks
+from byteatlas.combining.chunks.small_arrays import SMALL as SMALL_ARRAY
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.coordinates.values import inline_values, nbytes
 from byteatlas.combining.model import ByOrder, CombineOptions, ReadArray
@@ -89,6 +90,31 @@ def select_values(
     meta = array.meta
     dims = meta.dimension_names or (None,) * meta.ndim
     return inline_array(np.ascontiguousarray(part), dims, meta.attributes, meta.zarr_format)
+
+
+def kept_in_map(read: ReadArray) -> Callable[[str, VirtualArray, int, int, int], VirtualArray]:
+    """Parts of small arrays that chunks do not express: read (once) and kept in the map.
+
+    This is for coordinates, and for arrays of one chunk along the axis. Raises `BadSelection` for others.
+    """
+    known: dict[int, NDArray[Any]] = {}
+
+    def once(array: VirtualArray) -> NDArray[Any]:
+        if id(array) not in known:
+            known[id(array)] = read(array)
+        return known[id(array)]
+
+    def part(path: str, array: VirtualArray, axis: int, start: int, stop: int) -> VirtualArray:
+        edges = boundaries(array.meta.shape[axis], array.meta.grid, axis)
+        names = array.meta.dimension_names or ()
+        coordinate = len(edges) <= 2 or (bool(names) and path.rpartition("/")[2] == names[axis])
+        if nbytes(array) > SMALL_ARRAY or not coordinate:
+            places = ", ".join(map(str, edges[:8].tolist())) + (" ..." if len(edges) > 8 else "")
+            detail = f"no chunk begins at {start} or ends at {stop} along axis {axis}"
+            raise BadSelection(f"{path}: {detail}; chunks begin at {places}")
+        return select_values(array, axis, start, stop, path, once)
+
+    return part
 
 
 def concat(
