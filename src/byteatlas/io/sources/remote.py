@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from byteatlas.errors import FetchFailed, MissingExtra, NotFound
-from byteatlas.io.source import SourceFacts
+from byteatlas.io.source import SourceRecord
 from byteatlas.io.stamp import compare
 from byteatlas.types import JSON, Buffer, ByteRange
 
@@ -47,19 +47,19 @@ def failure(url: str, error: BaseException, where: ByteRange | None = None) -> F
     return FetchFailed(url, text, where, transient=any(word in lowered for word in _TRANSIENT))
 
 
-def facts_of_answer(headers: Mapping[str, str]) -> SourceFacts:
+def facts_of_answer(headers: Mapping[str, str]) -> SourceRecord:
     """What a web server says of a file beside a part of its bytes (RFC 9110 8.8, 14.4)."""
     _, _, total = headers.get("Content-Range", "").rpartition("/")
     size = int(total) if total.isdigit() else None
-    return SourceFacts(size, headers.get("ETag") or headers.get("Last-Modified"))
+    return SourceRecord(size, headers.get("ETag") or headers.get("Last-Modified"))
 
 
-def facts_of_info(info: Mapping[str, Any]) -> SourceFacts:
+def facts_of_info(info: Mapping[str, Any]) -> SourceRecord:
     """What fsspec's description of a file says, whose words differ between file systems."""
     names = ("ETag", "etag", "LastModified", "Last-Modified", "last_modified", "mtime", "created")
     stamp = next((info[name] for name in names if info.get(name)), None)
     size = info.get("size")
-    return SourceFacts(None if size is None else int(size), None if stamp is None else str(stamp))
+    return SourceRecord(None if size is None else int(size), None if stamp is None else str(stamp))
 
 
 class LivingFileSystem:
@@ -102,7 +102,7 @@ class FsspecSource:
 
         self._url = url
         self._info: Mapping[str, Any] | None = None
-        self._facts = SourceFacts()
+        self._facts = SourceRecord()
         try:
             fs, self._path = url_to_fs(url, **(storage_options or {}))
             self._living = LivingFileSystem(fs)
@@ -117,7 +117,7 @@ class FsspecSource:
         """An object of a file system that is already there; ``url`` is its name in messages."""
         made = cls.__new__(cls)
         made._living, made._path, made._url, made._info = LivingFileSystem(fs), path, url, None
-        made._facts = SourceFacts()
+        made._facts = SourceRecord()
         return made
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -129,16 +129,16 @@ class FsspecSource:
         return self._url
 
     @property
-    def facts(self) -> SourceFacts:
+    def facts(self) -> SourceRecord:
         """What the answers so far have said of the object. It is asked for nothing."""
         return self._facts
 
-    def _learn(self, found: SourceFacts) -> None:
+    def _learn(self, found: SourceRecord) -> None:
         """Raises `SourceChanged` for an answer about another object than the earlier ones."""
         known = self._facts
         compare(self._url, known, found)
         if known.size is None or known.stamp is None:
-            self._facts = SourceFacts(
+            self._facts = SourceRecord(
                 found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
             )
 
@@ -164,7 +164,7 @@ class FsspecSource:
         """The etag or modification time, where the storage tells."""
         return facts_of_info(self.info()).stamp
 
-    def _heard(self, answers: list[SourceFacts]) -> Mapping[str, Any]:
+    def _heard(self, answers: list[SourceRecord]) -> Mapping[str, Any]:
         """Options with which a read puts what the storage says beside the bytes into a list."""
         if self._living.protocols.isdisjoint(("http", "https")):
             return {}
@@ -176,7 +176,7 @@ class FsspecSource:
         hook: Callable[[Any], Any] = listen  # aiohttp's own, called with each answer; fsspec raises by itself
         return {"raise_for_status": hook}
 
-    def _understand(self, answers: Sequence[SourceFacts]) -> None:
+    def _understand(self, answers: Sequence[SourceRecord]) -> None:
         if "memory" in self._living.protocols:  # no request at all
             with suppress(*backend_errors()):
                 answers = [facts_of_info(self._living().info(self._path))]
@@ -189,7 +189,7 @@ class FsspecSource:
         for where in ranges:  # fsspec would count negative offsets from the end
             if where.offset < 0 or where.length < 0:
                 raise FetchFailed(self._url, "a negative range", where)
-        answers: list[SourceFacts] = []
+        answers: list[SourceRecord] = []
         try:
             found = self._living().cat_ranges(
                 [self._path] * len(ranges),
@@ -209,7 +209,7 @@ class FsspecSource:
         return list(found)
 
     def read_all(self) -> bytes:
-        answers: list[SourceFacts] = []
+        answers: list[SourceRecord] = []
         try:
             data: bytes = self._living().cat_file(self._path, **self._heard(answers))
         except backend_errors() as error:
