@@ -21,7 +21,7 @@ COMMANDS = {
     "combine": ("byteatlas.cli.combine:combine", "Combine maps or archives into one map; show what differs."),
     "info": ("byteatlas.cli.info:info", "Show a map, an archive or a Zarr store as a tree."),
     "verify": ("byteatlas.cli.verify:verify", "Compare every value with the format's own library."),
-    "check": ("byteatlas.cli.check:check", "Tell which files of a map changed, moved or vanished."),
+    "check": ("byteatlas.cli.verify:check", "Tell which files of a map changed, moved or vanished."),
     "copy": ("byteatlas.cli.copy:copy", "Copy values into a real Zarr store, in new chunks if asked to."),
     "model": ("byteatlas.cli.model:model", "Structure without data: show, create, validate, compare."),
     "convert": ("byteatlas.cli.maps:convert", "Change the form of a map: JSON, Parquet."),

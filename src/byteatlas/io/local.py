@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.source import SourceFacts
+from byteatlas.io.source import SourceRecord
 from byteatlas.types import Buffer, ByteRange
 
 
@@ -180,7 +180,7 @@ class LocalSource:
         """Modification time in nanoseconds, as text: when the file was opened."""
         return str(self._time)
 
-    def now(self) -> SourceFacts:
+    def now(self) -> SourceRecord:
         """The size and modification time that the file has at this moment, which may have been written to."""
         facts = os.fstat(self._fd)
-        return SourceFacts(facts.st_size, str(facts.st_mtime_ns))
+        return SourceRecord(facts.st_size, str(facts.st_mtime_ns))

@@ -35,7 +35,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFacts:
+class SourceRecord:
     """What the storage says of a file beside its bytes; None for what it does not tell.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from byteatlas.errors import SourceChanged
 from byteatlas.io.local import LocalSource
-from byteatlas.io.source import Source, SourceFacts
+from byteatlas.io.source import Source, SourceRecord
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass
 
@@ -35,13 +35,13 @@ def stamp_of(source: Source) -> str | None:
     return found
 
 
-def facts_of(source: Source) -> SourceFacts:
+def facts_of(source: Source) -> SourceRecord:
     """What is known of a source without asking for anything: of local files as they were opened."""
     inner = _innermost(source)
     if isinstance(inner, LocalSource):
-        return SourceFacts(inner.size(), inner.stamp())
+        return SourceRecord(inner.size(), inner.stamp())
     found = getattr(inner, "facts", None)
-    return found if isinstance(found, SourceFacts) else SourceFacts()
+    return found if isinstance(found, SourceRecord) else SourceRecord()
 
 
 def same_stamp(recorded: str, found: str) -> bool:
@@ -69,7 +69,7 @@ def _etag(text: str) -> str:
     return _ON_THE_WAY.sub("", text.removeprefix("W/").strip('"'))
 
 
-def compare(url: str, recorded: SourceFacts, found: SourceFacts) -> None:
+def compare(url: str, recorded: SourceRecord, found: SourceRecord) -> None:
     """Raise `SourceChanged` where what is known on both sides differs."""
     if recorded.size is not None and found.size is not None and recorded.size != found.size:
         raise SourceChanged(url, "size", recorded.size, found.size)
@@ -101,14 +101,14 @@ def checked(source: Source, size: int | None, stamp: str | None, check: Check = 
     inner = _innermost(source)
     if isinstance(inner, LocalSource):
         now = inner.now()
-        found = now if source is inner else SourceFacts(source.size(), now.stamp)
-        compare(source.url, SourceFacts(size, None if check == "size" else stamp), found)
+        found = now if source is inner else SourceRecord(source.size(), now.stamp)
+        compare(source.url, SourceRecord(size, None if check == "size" else stamp), found)
     elif check == "free":
         if hasattr(inner, "facts"):
-            return ComparedSource(source, SourceFacts(size if source.url == inner.url else None, stamp))
+            return ComparedSource(source, SourceRecord(size if source.url == inner.url else None, stamp))
     else:
-        found = SourceFacts(source.size(), stamp_of(source) if check == "stamp" else None)
-        compare(source.url, SourceFacts(size, stamp), found)
+        found = SourceRecord(source.size(), stamp_of(source) if check == "stamp" else None)
+        compare(source.url, SourceRecord(size, stamp), found)
     return source
 
 
@@ -117,7 +117,7 @@ class ComparedSource:
     """A remote source that is compared with a record by what its answers say."""
 
     inner: Source
-    recorded: SourceFacts
+    recorded: SourceRecord
 
     @property
     def url(self) -> str:

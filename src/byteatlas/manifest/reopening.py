@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from byteatlas.errors import NotFound, SourceChanged
 from byteatlas.io.access import Access
 from byteatlas.io.local import FileIdentity, LocalSource, identity
-from byteatlas.io.source import Source, SourceFacts
+from byteatlas.io.source import Source, SourceRecord
 from byteatlas.io.stamp import check_unchanged, compare, facts_of
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import MapReadOptions
@@ -38,7 +38,7 @@ class MapRecipe:
     access: Access
     options: MapReadOptions
     file: str
-    facts: SourceFacts
+    facts: SourceRecord
     read: ReadMap
 
 
@@ -71,7 +71,7 @@ class MapPlace:
             raise SourceChanged(self.url, "the map", "another one", "rewritten", when="opened")
 
 
-def _compare(url: str, recorded: SourceFacts, found: SourceFacts) -> None:
+def _compare(url: str, recorded: SourceRecord, found: SourceRecord) -> None:
     try:
         compare(url, recorded, found)
     except SourceChanged as error:

@@ -79,7 +79,9 @@ def test_what_workers_read_travels_with_its_columns(tmp_path: Path) -> None:
     text = pickle.dumps(Part(("m",), (tree,)))
     (tmp_path / "m.json").unlink()
     part = pickle.loads(text)
-    assert ba.open(part.groups[0])["g/v"][2] == 2
+    array = ba.open(part.groups[0], path="g/v")
+    assert isinstance(array, ba.Array)
+    assert array[2] == 2
 
 
 def test_a_file_that_changes_while_it_is_scanned(tmp_path: Path) -> None:

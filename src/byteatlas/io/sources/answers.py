@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.source import SourceFacts
+from byteatlas.io.source import SourceRecord
 from byteatlas.io.stamp import compare
 from byteatlas.types import ByteRange
 
 
-def facts_of_answer(headers: Mapping[str, str]) -> SourceFacts:
+def facts_of_answer(headers: Mapping[str, str]) -> SourceRecord:
     """Of an answer with the whole file, or of one that only tells of it."""
     length = headers.get("Content-Length", "")
     size = int(length) if length.isdigit() and not _encoded(headers) else None
-    return SourceFacts(size, _stamp(headers))
+    return SourceRecord(size, _stamp(headers))
 
 
-def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> SourceFacts:
+def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> SourceRecord:
     """What an answer with a part (206) says of the file.
 
     Raises `FetchFailed` when it is not the part that was asked for (RFC 9110 14.4), or not as it lies in the file.
@@ -36,10 +36,10 @@ def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> Source
         raise FetchFailed(url, f"the file has only {size} bytes", where)
     if (int(first), int(last)) != (where.offset, where.end - 1):
         raise FetchFailed(url, f"the server answered with bytes {first} to {last}", where, transient=True)
-    return SourceFacts(size, _stamp(headers))
+    return SourceRecord(size, _stamp(headers))
 
 
-def check_whole(url: str, headers: Mapping[str, str], known: SourceFacts, most: int) -> int | None:
+def check_whole(url: str, headers: Mapping[str, str], known: SourceRecord, most: int) -> int | None:
     """The length of the body of an answer with the whole file; None when it is not said.
 
     Raises `SourceChanged` when it is not the file that was seen before, `FetchFailed` when it is too large to be read.

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.retry import Retry
-from byteatlas.io.source import SourceFacts
+from byteatlas.io.source import SourceRecord
 from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answer, wait_of
 from byteatlas.io.sources.faults import backend_errors, failure, status_failure
 from byteatlas.io.sources.filesystem import LivingFileSystem
@@ -44,7 +44,7 @@ class HttpSource:
 
     def __init__(self, fs: LivingFileSystem, url: str, *, follow: MayFollow, retry: Retry) -> None:
         self._living, self._url, self._follow, self._retry = fs, url, follow, retry
-        self._facts = SourceFacts()
+        self._facts = SourceRecord()
         self._gives_parts = False
         self._whole: bytes | None = None
         self._gate: asyncio.Lock | None = None
@@ -53,7 +53,7 @@ class HttpSource:
         return _again, (self._living, self._url, self._follow, self._retry, self._facts)
 
     @property
-    def facts(self) -> SourceFacts:
+    def facts(self) -> SourceRecord:
         """What the answers so far have said of the file. It is asked for nothing."""
         return self._facts
 
@@ -71,7 +71,7 @@ class HttpSource:
 
     def stamp(self) -> str | None:
         """The etag or modification time of the answers so far; asks when there were none."""
-        if self._facts == SourceFacts():
+        if self._facts == SourceRecord():
             self._run(self._look())
         return self._facts.stamp
 
@@ -167,7 +167,7 @@ class HttpSource:
                 self._refuse(answer, None)
                 size = check_whole(self._url, answer.headers, self._facts, MOST_WHOLE)
                 data = await _body(self._url, answer, size, None)
-                self._learn(SourceFacts(len(data), facts_of_answer(answer.headers).stamp))
+                self._learn(SourceRecord(len(data), facts_of_answer(answer.headers).stamp))
                 self._whole = data
                 return data
 
@@ -192,12 +192,12 @@ class HttpSource:
             if "Content-Encoding" not in answer.headers:
                 self._learn(facts_of_answer(answer.headers))
 
-    def _learn(self, found: SourceFacts, *, parts: bool = False) -> None:
+    def _learn(self, found: SourceRecord, *, parts: bool = False) -> None:
         """Raises `SourceChanged` for an answer about another file than the earlier ones."""
         known = self._facts
         compare(self._url, known, found)
         if known.size is None or known.stamp is None:
-            self._facts = SourceFacts(
+            self._facts = SourceRecord(
                 found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
             )
         self._gives_parts = self._gives_parts or parts
@@ -242,7 +242,7 @@ class HttpSource:
         raise FetchFailed(self._url, f"more than {HOPS} redirects")
 
 
-def _again(fs: LivingFileSystem, url: str, follow: MayFollow, retry: Retry, facts: SourceFacts) -> HttpSource:
+def _again(fs: LivingFileSystem, url: str, follow: MayFollow, retry: Retry, facts: SourceRecord) -> HttpSource:
     made = HttpSource(fs, url, follow=follow, retry=retry)
     made._learn(facts)
     return made

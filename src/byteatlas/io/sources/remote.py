@@ -7,19 +7,19 @@ from contextlib import suppress
 from typing import Any
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.source import SourceFacts
+from byteatlas.io.source import SourceRecord
 from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
 from byteatlas.io.stamp import compare
 from byteatlas.types import JSON, Buffer, ByteRange
 
 
-def facts_of_info(info: Mapping[str, Any]) -> SourceFacts:
+def facts_of_info(info: Mapping[str, Any]) -> SourceRecord:
     """What fsspec's description of a file says, whose words differ between file systems."""
     names = ("ETag", "etag", "LastModified", "Last-Modified", "last_modified", "mtime", "created")
     stamp = next((info[name] for name in names if info.get(name)), None)
     size = info.get("size")
-    return SourceFacts(None if size is None else int(size), None if stamp is None else str(stamp))
+    return SourceRecord(None if size is None else int(size), None if stamp is None else str(stamp))
 
 
 class FsspecSource:
@@ -33,7 +33,7 @@ class FsspecSource:
     def __init__(self, url: str, storage_options: Mapping[str, JSON] | None = None) -> None:
         self._url = url
         self._info: Mapping[str, Any] | None = None
-        self._facts = SourceFacts()
+        self._facts = SourceRecord()
         self._living, self._path = file_system(url, storage_options)
 
     @classmethod
@@ -41,7 +41,7 @@ class FsspecSource:
         """An object of a file system that is already there; ``url`` is its name in messages."""
         made = cls.__new__(cls)
         made._living, made._path, made._url, made._info = fs, path, url, None
-        made._facts = SourceFacts()
+        made._facts = SourceRecord()
         return made
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -53,16 +53,16 @@ class FsspecSource:
         return self._url
 
     @property
-    def facts(self) -> SourceFacts:
+    def facts(self) -> SourceRecord:
         """What the answers so far have said of the object. It is asked for nothing."""
         return self._facts
 
-    def _learn(self, found: SourceFacts) -> None:
+    def _learn(self, found: SourceRecord) -> None:
         """Raises `SourceChanged` for an answer about another object than the earlier ones."""
         known = self._facts
         compare(self._url, known, found)
         if known.size is None or known.stamp is None:
-            self._facts = SourceFacts(
+            self._facts = SourceRecord(
                 found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
             )
 
