@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import cast
 
 from byteatlas.combining.compare.bulk import KnownEncodings
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
 from byteatlas.combining.coordinates.order import Arranged, arrange
 from byteatlas.combining.coordinates.times import TimeUnits
-from byteatlas.combining.model import CombineOptions, Finding, FlatInput, ReadArray
+from byteatlas.combining.model import BlockNumber, CombineOptions, Finding, FlatInput, ReadArray
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta
@@ -113,7 +114,7 @@ def dimension(
     new = all(s is None for s in sizes)
     if coord.values is None:
         lengths = [1 if s is None else s for s in sizes]
-        arranged = Arranged(tuple(range(len(inputs))), (), "given")
+        arranged = Arranged(cast("tuple[BlockNumber, ...]", tuple(range(len(inputs)))), (), "given")
         return Dimension(name, coord, arranged, tuple(lengths), new), findings
     if coord.scalar and coord.path == name and any(s not in (None, 1) for s in sizes):
         return tiles(coord, sizes, names, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, NewType, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,16 @@ class CombineOptions:
                 raise BadRequest(f"{name} is {value!r}; known: {', '.join(known)}")
         if not isinstance(self.coords, Mapping):
             raise BadRequest(f"coords is {self.coords!r}, a dict of dimensions to sources was expected")
+
+
+InputNumber = NewType("InputNumber", int)
+"""An input, by its place in the order given."""
+BlockNumber = NewType("BlockNumber", int)
+"""A run of coordinate values along one dimension, by its place in the result."""
+ClassNumber = NewType("ClassNumber", int)
+"""Inputs with the same metadata for a variable, by the place of their class."""
+Cell: TypeAlias = tuple[BlockNumber, ...]
+"""A place in the grid of blocks: the block along each of some axes."""
 
 
 class FlatInput(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from byteatlas.combining.compare.must_match import all_inline_identical, unequal
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combining.context import CombineContext, Dimension, concat_axes
 from byteatlas.combining.coordinates import times
-from byteatlas.combining.model import Finding
+from byteatlas.combining.model import Finding, InputNumber
 from byteatlas.combining.variable.mosaic import mosaic
 from byteatlas.combining.variable.rewrite import rewritten
 from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready
@@ -31,11 +31,11 @@ META, MANIFEST = attrgetter("meta"), attrgetter("manifest")
 
 def decide(path: str, context: CombineContext) -> Decision:
     """Decide on one variable. No treatment: it is in conflict."""
-    have: Sequence[int] = range(len(context.inputs))
+    have: Sequence[InputNumber] = cast("Sequence[InputNumber]", range(len(context.inputs)))
     if context.columns is not None and path in context.columns:
         arrays = context.columns[path]
     else:
-        have = [i for i, item in enumerate(context.inputs) if path in item.arrays]
+        have = [i for i in have if path in context.inputs[i].arrays]
         arrays = [context.inputs[i].arrays[path] for i in have]
     for dim in context.dims:
         if dim.coordinate.path == path and dim.coordinate.values is not None:
@@ -108,7 +108,7 @@ def time_units_differ(classes: Sequence[MetadataClass]) -> bool:
 
 def once(
     path: str,
-    have: Sequence[int],
+    have: Sequence[InputNumber],
     arrays: Sequence[VirtualArray],
     classes: Sequence[MetadataClass],
     context: CombineContext,

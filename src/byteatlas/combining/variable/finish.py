@@ -9,7 +9,7 @@ from typing import Any
 from byteatlas.combining.chunks.layout import GridLayout, MosaicTile, compacted, explicit_encodings
 from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.context import CombineContext
-from byteatlas.combining.model import Finding
+from byteatlas.combining.model import Finding, InputNumber
 from byteatlas.combining.variable.encodings import Merged
 from byteatlas.combining.variable.treatment import Decision, Mosaic
 from byteatlas.manifest.columns import PlacedManifest
@@ -23,7 +23,7 @@ def lay_down(
     path: str,
     classes: Sequence[MetadataClass],
     tiles: Sequence[MosaicTile],
-    by_input: dict[int, VirtualArray],
+    by_input: dict[InputNumber, VirtualArray],
     merged: Merged,
     layout: GridLayout,
     context: CombineContext,

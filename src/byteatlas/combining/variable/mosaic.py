@@ -11,20 +11,19 @@ from byteatlas.combining.chunks.stacking import new_axis
 from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.compare.must_match import unequal
 from byteatlas.combining.context import CombineContext, Dimension, concat_axes
-from byteatlas.combining.model import Finding
+from byteatlas.combining.model import BlockNumber, Cell, ClassNumber, Finding, InputNumber
 from byteatlas.combining.variable.finish import lay_down
 from byteatlas.combining.variable.question import Question
 from byteatlas.combining.variable.reconcile import reconcile, shape_conflicts
 from byteatlas.combining.variable.treatment import Decision
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
-from byteatlas.types import Shape
 from byteatlas.values import replace
 
 
 def mosaic(
     path: str,
-    have: Sequence[int],
+    have: Sequence[InputNumber],
     arrays: Sequence[VirtualArray],
     classes: Sequence[MetadataClass],
     lifted: Sequence[Dimension],
@@ -68,19 +67,24 @@ def mosaic(
 
 
 def numbered(tiles: Sequence[MosaicTile], classes: Sequence[MetadataClass]) -> list[MosaicTile]:
-    """Members with the numbers of their classes."""
-    class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+    """Tiles with the numbers of their classes."""
+    class_of = class_numbers(classes)
     return [m if m.cls == class_of[m.input] else replace(m, cls=class_of[m.input]) for m in tiles]
+
+
+def class_numbers(classes: Sequence[MetadataClass]) -> dict[InputNumber, ClassNumber]:
+    """The class of each input."""
+    return {i: ClassNumber(n) for n, c in enumerate(classes) for i in c.members}
 
 
 def fit(
     path: str,
     classes: Sequence[MetadataClass],
-    by_input: dict[int, VirtualArray],
-    cells: dict[Shape, int],
+    by_input: dict[InputNumber, VirtualArray],
+    cells: dict[Cell, InputNumber],
     axes: dict[int, Dimension],
     context: CombineContext,
-) -> tuple[dict[int, VirtualArray], list[MosaicTile], GridLayout, list[Finding]] | Finding:
+) -> tuple[dict[InputNumber, VirtualArray], list[MosaicTile], GridLayout, list[Finding]] | Finding:
     """Lay the tiles out, cutting chunks where they are cut differently beside each other."""
     findings: list[Finding] = []
     first = classes[0].meta
@@ -88,9 +92,11 @@ def fit(
     spots = [order.index(a) if a in axes else None for a in range(first.ndim)]  # where a cell has an axis's block
     lengths = [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)]
     for _ in range(first.ndim + 2):
-        class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+        class_of = class_numbers(classes)
         tiles = [
-            MosaicTile(i, class_of[i], by_input[i].meta.shape, tuple([0 if k is None else cell[k] for k in spots]))
+            MosaicTile(
+                i, class_of[i], by_input[i].meta.shape, tuple([BlockNumber(0) if k is None else cell[k] for k in spots])
+            )
             for cell, i in sorted(cells.items())
         ]
         try:
@@ -124,10 +130,10 @@ def raise_classes(
     path: str,
     arrays: Sequence[VirtualArray],
     classes: Sequence[MetadataClass],
-    have: Sequence[int],
+    have: Sequence[InputNumber],
     lifted: Sequence[Dimension],
     context: CombineContext,
-) -> tuple[list[MetadataClass], dict[int, VirtualArray]] | Finding:
+) -> tuple[list[MetadataClass], dict[InputNumber, VirtualArray]] | Finding:
     """Add the new dimensions in front."""
     by_input = dict(zip(have, arrays, strict=True))
     result = list(classes)
@@ -149,11 +155,11 @@ def raise_classes(
 
 
 def cells_of(
-    path: str, by_input: dict[int, VirtualArray], axes: dict[int, Dimension], context: CombineContext
-) -> tuple[dict[Shape, int], list[Finding]]:
+    path: str, by_input: dict[InputNumber, VirtualArray], axes: dict[int, Dimension], context: CombineContext
+) -> tuple[dict[Cell, InputNumber], list[Finding]]:
     """Which input fills each place; several only when they are equal or the options say which one wins."""
-    cells: dict[Shape, int] = {}
-    rivals: dict[Shape, list[int]] = {}
+    cells: dict[Cell, InputNumber] = {}
+    rivals: dict[Cell, list[InputNumber]] = {}
     order = [axes[a].arranged.block_of for a in sorted(axes)]
     for i in by_input:
         cell = tuple(b[i] for b in order)
@@ -177,7 +183,7 @@ def cells_of(
 
 def length_conflicts(
     path: str,
-    by_input: dict[int, VirtualArray],
+    by_input: dict[InputNumber, VirtualArray],
     axes: dict[int, Dimension],
     classes: Sequence[MetadataClass],
     context: CombineContext,

@@ -15,14 +15,14 @@ from byteatlas.combining.compare.packing import masked, packing_of
 from byteatlas.combining.context import CombineContext, Dimension
 from byteatlas.combining.coordinates import times
 from byteatlas.combining.coordinates.values import nbytes, read_all
-from byteatlas.combining.model import Finding
+from byteatlas.combining.model import Finding, InputNumber
 from byteatlas.combining.variable.treatment import Decision, Ready
 from byteatlas.manifest.model import VirtualArray
 
 
 def rewritten(
     path: str,
-    have: Sequence[int],
+    have: Sequence[InputNumber],
     arrays: Sequence[VirtualArray],
     axes: dict[int, Dimension],
     classes: Sequence[MetadataClass],
@@ -77,7 +77,7 @@ def rewritten(
 
 
 def by_place(
-    path: str, have: Sequence[int], values: Sequence[NDArray[Any]], dim: Dimension, context: CombineContext
+    path: str, have: Sequence[InputNumber], values: Sequence[NDArray[Any]], dim: Dimension, context: CombineContext
 ) -> tuple[list[NDArray[Any]], Finding | None]:
     """Values in the order of places; of several files for one place the options (or equal values) say which counts."""
     places: dict[int, tuple[int, NDArray[Any]]] = {}
