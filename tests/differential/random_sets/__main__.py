@@ -1,7 +1,7 @@
 """``python -m tests.differential.random_sets [--sets 2000] [--first 0] [--verbose]``: random sets against xarray.
 
-Prints how many sets read as xarray reads them, and the refusals by reason. Exits with 1 when anything is wrong or crashes,
-or when more than 2 % of the sets are refused for no reason that was drawn.
+Prints how many sets read as xarray reads them, and the refusals by reason. Exits with 1 when anything is wrong or
+crashes, or when more than 2 % of the sets are refused for no reason that was drawn.
 """
 
 from __future__ import annotations

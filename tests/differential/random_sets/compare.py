@@ -75,9 +75,7 @@ def opened(target: Any, engine: str, group: str | None = None) -> xr.Dataset:
     """A dataset decoded as xarray decodes it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return xr.open_dataset(
-            target, engine=engine, group=group, decode_timedelta=False, decode_coords=False
-        ).load()
+        return xr.open_dataset(target, engine=engine, group=group, decode_timedelta=False, decode_coords=False).load()
 
 
 class Expected:

@@ -15,7 +15,7 @@ SPELLINGS = tuple(
         date
         + r"(?:(?P<comma>,)?[T\s]+(?P<hour>\d{1,2})(?P<colon>:(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})"
         + r"(?:(?P<point>[.,])(?P<digits>\d*))?)?)?)?"
-        + r"(?:\s*\(?(?:Z|UTC|GMT)\)?|(?<=\d)\s*(?P<zone>[+-]\d{1,2}(?::?\d{2})?)|\s+0{1,2}(?::?00)?)?",
+        + r"(?:\s*\(?(?:Z|UTC|GMT)\)?|(?<=\d)\s*(?P<zone>[+-]\d{1,2}(?::?\d{2})?)|\s+(?P<zero>0{1,2}(?::?00)?))?",
         re.IGNORECASE,
     )
     for date in (
@@ -55,11 +55,12 @@ def reference_ns(text: str, calendar: str) -> int | None:
 def read_differently(match: re.Match[str], calendar: str, year: int) -> bool:
     """Whether readers disagree on this text.
 
-    An offset needs a time of day: ``01-02-2000`` is a date in another order, no offset of 20 hours. Dates that pandas
-    cannot hold are read by cftime, which passes over an hour without minutes, what stands behind a comma, and offsets
-    whose hours have one digit.
+    An offset needs a time of day: ``01-02-2000`` is a date in another order, no offset of 20 hours. pandas takes
+    ``06:00 0:00`` for midnight. Dates that pandas cannot hold are read by cftime, which passes over an hour without
+    minutes, what stands behind a comma, and offsets whose hours have one digit.
     """
-    if match["zone"] is not None and match["hour"] is None:
+    late = any(int(match[name] or 0) for name in ("hour", "minute", "second", "digits"))
+    if (match["zone"] is not None and match["hour"] is None) or (late and len(match["zero"] or "") > 2):
         return True
     if calendar in ("standard", "proleptic_gregorian") and year > 1582:
         return False
