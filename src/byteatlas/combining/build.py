@@ -37,6 +37,13 @@ def compact(treatment: Treatment, context: CombineContext) -> Treatment:
     manifests = treatment.manifests if isinstance(treatment, Concatenation) else [p.manifest for p in treatment.parts]
     if not any(isinstance(m, ChunkManifest) and m.inlined for m in manifests):
         return treatment
+    return in_the_map(treatment, context)
+
+
+def in_the_map(treatment: Treatment, context: CombineContext) -> Treatment:
+    """A variable read and kept in the map as one part."""
+    if isinstance(treatment, Ready):
+        return treatment
     values = np.asarray(context.read(built(treatment, SourceMemo())))
     dims = treatment.meta.dimension_names or (None,) * treatment.meta.ndim
     return Ready(inline_array(values, dims, treatment.meta.attributes), "inlined")

@@ -9,7 +9,7 @@ from typing import cast
 from byteatlas.combining.compare.bulk import KnownEncodings
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
 from byteatlas.combining.coordinates.order import Arranged, arrange
-from byteatlas.combining.coordinates.times import TimeUnits
+from byteatlas.combining.coordinates.times import TimeUnits, is_time
 from byteatlas.combining.model import BlockNumber, CombineOptions, Finding, FlatInput, ReadArray
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
@@ -48,6 +48,7 @@ class CombineContext:
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
+        owners: bounds variables of times: path -> path of the time.
         known_encodings: what is known of the encodings of the variable that was looked at last.
         interleaved: inputs were split, because their coordinates interleave or overlap: there may be several inputs of
             one file.
@@ -61,6 +62,7 @@ class CombineContext:
     dims: tuple[Dimension, ...]
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
+    owners: Mapping[str, str] = field(default_factory=dict)
     interleaved: bool = False
     known_encodings: KnownEncodings = field(default_factory=KnownEncodings)
 
@@ -87,8 +89,9 @@ def establish(
         if d.coordinate.own_units and d.coordinate.time is not None
         for path in bounds_of(d.coordinate, inputs)
     }
-    named = frozenset(helpers(inputs if columns is None else inputs[:1]))
-    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
+    some = inputs if columns is None else inputs[:1]
+    named, owners = frozenset(helpers(some)), owners_of_bounds(some)
+    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds, owners), findings
 
 
 def columns_of(inputs: Sequence[FlatInput]) -> Mapping[str, Sequence[VirtualArray]] | None:
@@ -171,12 +174,20 @@ def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension
 
 def bounds_of(coord: Coordinate, inputs: Sequence[FlatInput]) -> Iterable[str]:
     """Paths of the bounds variables of a coordinate; they have its units without saying so."""
-    if coord.path is None or coord.path not in inputs[0].arrays:
-        return ()
-    parent = coord.path.rpartition("/")[0]
-    a = inputs[0].arrays[coord.path].meta.attributes
-    named = [v for k in ("bounds", "climatology") if isinstance(v := a.get(k), str)]
-    return [f"{parent}/{n}" if parent else n for n in named]
+    return {} if coord.path is None else owners_of_bounds([i for i in inputs if coord.path in i.arrays], coord.path)
+
+
+def owners_of_bounds(inputs: Sequence[FlatInput], only: str | None = None) -> dict[str, str]:
+    """For each bounds variable of a time the path of that time, in any input. ``only``: of this one."""
+    found: dict[str, str] = {}
+    for item in inputs:
+        for path in item.arrays if only is None else (only,):
+            attributes = item.arrays[path].meta.attributes
+            if is_time(attributes.get("units")):
+                parent = path.rpartition("/")[0]
+                for name in [v for k in ("bounds", "climatology") if isinstance(v := attributes.get(k), str)]:
+                    found[f"{parent}/{name}" if parent else name] = path
+    return found
 
 
 REFERRING = ("coordinates", "bounds", "climatology", "grid_mapping")

@@ -21,8 +21,8 @@ FILTERS: list[dict[str, Any]] = [
 UNITS = {
     "hours since 2000-01-01": (1.0, 0), "hours since 2000-01-01 00:00:00 0:00": (1.0, 0),
     "days since 2000-01-01": (24.0, 0), "hours since 2000-01-02 00:00:00": (1.0, 24),
-    "minutes since 1999-12-31 UTC": (1 / 60, -24), "seconds since 2000-01-01T00:00:00Z": (1 / 3600, 0),
-    "hours since 2000/01/01": (1.0, 0), "days since 1999-12-31 12:00 (UTC)": (24.0, -12),
+    "minutes since 1999-12-31 00:00 UTC": (1 / 60, -24), "seconds since 2000-01-01T00:00:00Z": (1 / 3600, 0),
+    "hours since 2000/01/01": (1.0, 0), "days since 1999-12-31 12:00": (24.0, -12),
 }  # fmt: skip
 """Units of times: hours in one step, and the reference in hours since 2000."""
 
@@ -204,6 +204,8 @@ def legal(s: FileSpec) -> FileSpec:
     bad += [v for v in (s.nodata, s.missing) if v is not None and s.stored[0] == "u" and v < 0]
     s = replace(s, nodata=None if s.nodata in bad or (whole and s.nodata != s.nodata) else s.nodata)
     s = replace(s, missing=None if s.missing in bad else s.missing)
+    if len(s.hours) < 2:  # xarray decodes no times that are all absent
+        s = replace(s, valid_hole=False)
     if s.hours and not whole_steps(s):
         s = replace(s, time_type="f8")
     return s
@@ -224,6 +226,10 @@ def reasons(spec: SetSpec) -> Iterator[str]:
         yield "units"
     if len({s.cell_methods for s in some}) > 1 or len({s.epsg for s in some}) > 1:
         yield "attributes"
+        yield "crs"
+    valid = {s.valid_hole for s in files if s.valid_units is not None and "valid" not in s.lack}
+    if spec.mode == "tiles" and len(valid) > 1:
+        yield "duplicate"  # files of one time have different data
     if len({"time" in s.lack for s in files}) > 1:
         yield "coordinate"
     kinds = {(s.stored, s.scale, s.offset if s.scale else 0, str(s.nodata), s.missing) for s in some}

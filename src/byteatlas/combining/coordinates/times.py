@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.coordinates.calendars import CALENDARS, julian_day
 from byteatlas.combining.coordinates.reference_dates import reference_ns
+from byteatlas.combining.wording import by_value
 from byteatlas.values import dataclass
 
 NANOSECONDS = {
@@ -114,6 +115,11 @@ def common_calendar(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) 
         if u.reference < CHANGE_NS or (known.size and u.reference + float(known.min()) * u.unit < CHANGE_NS):
             return None
     return "standard"
+
+
+def odd_calendars(units: Sequence[TimeUnits], names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The files whose calendar few others have, and a sentence that names each calendar and its files."""
+    return by_value([u.calendar for u in units], names, "calendars differ")
 
 
 def common_units(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) -> TimeUnits:

@@ -9,16 +9,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.combining.build import in_the_map
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare import attributes as attrs
 from byteatlas.combining.compare.classify import MetadataClass, classify
 from byteatlas.combining.compare.must_match import all_inline_identical, unequal
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combining.context import CombineContext, Dimension, concat_axes
-from byteatlas.combining.coordinates import times
 from byteatlas.combining.model import Finding, InputNumber
+from byteatlas.combining.variable.common_times import in_common_units
 from byteatlas.combining.variable.mosaic import mosaic
-from byteatlas.combining.variable.rewrite import rewritten
 from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import chunk_counts
@@ -49,9 +49,28 @@ def decide(path: str, context: CombineContext) -> Decision:
         return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
     classes = classify(list(map(META, arrays)), have, frozenset(axes), context.known_encodings)
-    if path in context.bounds or time_units_differ(classes):
-        return rewritten(path, have, arrays, axes, classes, context)
-    lifted = [d for d in context.dims if d.new and stacks(path, first, context)]
+    common = in_common_units(path, have, arrays, classes, context)
+    if isinstance(common, Finding):
+        return None, [common]
+    if common is None:
+        return joined(path, have, arrays, axes, classes, context)
+    classes = classify(list(map(META, common.arrays)), have, frozenset(axes))
+    result, found = joined(path, have, common.arrays, axes, classes, context)
+    if result is not None and common.in_map:
+        result = in_the_map(result, context)
+    return result, common.findings + found
+
+
+def joined(
+    path: str,
+    have: Sequence[InputNumber],
+    arrays: Sequence[VirtualArray],
+    axes: dict[int, Dimension],
+    classes: Sequence[MetadataClass],
+    context: CombineContext,
+) -> Decision:
+    """One variable whose numbers mean the same in all files."""
+    lifted = [d for d in context.dims if d.new and stacks(path, arrays[0].meta, context)]
     if not axes and not lifted:
         return once(path, have, arrays, classes, context)
     if len(classes) == 1 and not lifted and len(have) == len(context.inputs):
@@ -96,14 +115,6 @@ def rewritten_coordinate(dim: Dimension, arrays: Sequence[VirtualArray], context
 def same_spelling(a: Mapping[str, JSON], b: Mapping[str, JSON]) -> bool:
     """Whether the units of two times have the same spelling (they may be the same in other words)."""
     return all(a.get(name) == b.get(name) for name in ("units", "calendar"))
-
-
-def time_units_differ(classes: Sequence[MetadataClass]) -> bool:
-    """Whether this is a time whose units are not the same everywhere."""
-    if len(classes) == 1:
-        return False
-    units = {(str(c.meta.attributes.get("units")), str(c.meta.attributes.get("calendar"))) for c in classes}
-    return len(units) > 1 and all(times.is_time(c.meta.attributes.get("units")) for c in classes)
 
 
 def once(
