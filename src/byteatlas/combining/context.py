@@ -49,6 +49,7 @@ class CombineContext:
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
         owners: bounds variables of times: path -> path of the time.
+        grid_mappings: names of variables that describe coordinate reference systems.
         known_encodings: what is known of the encodings of the variable that was looked at last.
         interleaved: inputs were split, because their coordinates interleave or overlap: there may be several inputs of
             one file.
@@ -63,6 +64,7 @@ class CombineContext:
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
     owners: Mapping[str, str] = field(default_factory=dict)
+    grid_mappings: frozenset[str] = frozenset()
     interleaved: bool = False
     known_encodings: KnownEncodings = field(default_factory=KnownEncodings)
 
@@ -91,7 +93,8 @@ def establish(
     }
     some = inputs if columns is None else inputs[:1]
     named, owners = frozenset(helpers(some)), owners_of_bounds(some)
-    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds, owners), findings
+    grids = frozenset(grid_mappings_of(some))
+    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds, owners, grids), findings
 
 
 def columns_of(inputs: Sequence[FlatInput]) -> Mapping[str, Sequence[VirtualArray]] | None:
@@ -155,13 +158,16 @@ def tiles(
 
 
 def size_of(dim: str, item: FlatInput) -> int | None:
-    """The length of a dimension in one input: of its coordinate variable, or the first variable that has it."""
+    """The length of a dimension in one input: of its coordinate variable, or the longest variable of the first group
+    that has it (variables may be written in part)."""
     own = item.arrays.get(dim)
-    for array in (own, *item.arrays.values()) if own is not None else item.arrays.values():
-        dims = array.meta.dimension_names
-        if dims is not None and dim in dims:
-            return array.meta.shape[dims.index(dim)]
-    return None
+    found: int | None = None
+    group: str | None = None
+    for path, array in {dim: own}.items() if own is not None and own.meta.ndim else item.arrays.items():
+        dims, parent = array.meta.dimension_names, path.rpartition("/")[0]
+        if dims is not None and dim in dims and group in (None, parent):
+            found, group = max(found or 0, array.meta.shape[dims.index(dim)]), parent
+    return found
 
 
 def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension]:
@@ -206,6 +212,19 @@ def helpers(inputs: Sequence[FlatInput]) -> set[str]:
             if path not in seen:
                 seen.add(path)
                 found |= referred(array)
+    return found
+
+
+def grid_mappings_of(inputs: Sequence[FlatInput]) -> set[str]:
+    """Names of variables that attributes ``grid_mapping`` refer to, or that describe one themselves."""
+    found: set[str] = set()
+    for item in inputs:
+        for path, array in item.arrays.items():
+            attributes = array.meta.attributes
+            if isinstance(text := attributes.get("grid_mapping"), str):
+                found |= {word.rstrip(":") for word in text.split()}
+            if array.meta.ndim == 0 and not attributes.keys().isdisjoint(("grid_mapping_name", "crs_wkt")):
+                found.add(path.rpartition("/")[2])
     return found
 
 

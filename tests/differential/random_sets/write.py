@@ -87,6 +87,7 @@ def write_packed(f: Any, s: FileSpec, mode: Mode, member: int) -> None:
         most = s.chunks if s.unlimited else tuple(min(c, n) for c, n in zip(s.chunks, shape, strict=True))
         how["chunksizes"] = (most[0], min(most[1], shape[1]), min(most[2], shape[2]))
     big = how.pop("endian", None) == "big" and not s.netcdf3
+    how |= {"endian": "big"} if big else {}
     a = f.createVariable("a", (">" if big else "") + s.stored, ("time", "y", "x"), fill_value=s.nodata, **how)
     a.units, a.grid_mapping = s.quantity, "crs"
     if s.cell_methods is not None:

@@ -153,7 +153,7 @@ def settle(
         why = "packed differently" if names else "packed"
         findings.append(Finding("reconciled", "packing", path, names, f"{why}: unpacked in the map"))
     mixed = inexact(path, values, inputs)
-    meaning, _ = attrs.check_meaning(path, classes, [i.name for i in inputs], MEANING_ELSEWHERE[source.decode])
+    meaning = attrs.check_meaning(path, classes, [i.name for i in inputs], MEANING_ELSEWHERE[source.decode])
     if mixed or any(f.level == "conflict" for f in meaning):
         return Coordinate(dim, f"variable {path}", None, path), [*mixed, *meaning]
     scalar = all(c.meta.ndim == 0 for c in classes)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from byteatlas.combining.chunks.padding import is_short, of_its_group, padded
 from byteatlas.combining.chunks.slicing import Span, parts
 from byteatlas.combining.chunks.small_arrays import SMALL, inline_array
 from byteatlas.combining.compare.must_match import unequal
@@ -181,6 +182,8 @@ def parts_of_input(
                 result[0][path] = array
             continue
         axis = names.index(dim.name)
+        if of_its_group(path, dim) and is_short(array.meta, axis, length):
+            array = padded(array, axis, length)
         if array.meta.shape[axis] != length:
             detail = f"length along {dim.name!r} is not that of its coordinate: shape {array.meta.shape}"
             raise CannotSplit(Finding("conflict", "length", path, (item.name,), detail))

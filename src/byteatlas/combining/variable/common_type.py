@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, DataType
 from byteatlas.values import dataclass, replace
 
-NUMERIC = "iuf"
+NUMERIC = "iufb"
+TEXT_ABSENT: Mapping[str, object] = {"string": "", "bytes": b""}
+"""What absent text of variable length reads as."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +45,8 @@ def choose(q: Question) -> tuple[CommonType | None, list[Finding]]:
     kinds = {m.data_type.numpy.kind for m in metas}
     packings = [packing_of(m) for m in metas]
     same_type = all(identical_types(m.data_type, metas[0].data_type) for m in metas)
-    numeric = kinds <= set(NUMERIC)
+    # Truth values are numbers only beside numbers, or where some are absent.
+    numeric = kinds <= set(NUMERIC) and (kinds != {"b"} or q.absent)
     if not numeric:
         return choose_other(q, same_type)
     odd = [i for i, p in enumerate(packings) if p != packings[0]]
@@ -74,19 +77,39 @@ def choose(q: Question) -> tuple[CommonType | None, list[Finding]]:
 def choose_other(q: Question, same_type: bool) -> tuple[CommonType | None, list[Finding]]:
     """Text, booleans, structures, complex numbers, dates: equal types only, but for the length of text."""
     metas = [c.meta for c in q.classes]
-    if q.absent:
+    nothing = absent_value(metas[0].data_type)
+    noted: list[Finding] = []
+    if q.absent and nothing is None:
         detail = f"not in all files, and {metas[0].data_type.name} has no value that means no data"
         return None, [Finding("conflict", "missing", q.path, (), detail)]
+    if q.absent and metas[0].data_type.numpy.kind in "SUO":
+        noted.append(Finding("reconciled", "missing", q.path, (), "absent text reads as empty text"))
     if same_type:
-        return CommonType(metas[0].data_type, None, None), []
+        return CommonType(metas[0].data_type, None, nothing), noted
     types = " / ".join(dict.fromkeys(m.data_type.name + str(dict(m.data_type.configuration) or "") for m in metas))
     odd = files_of(q, [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)])
     kinds = {m.data_type.numpy.kind for m in metas}
     if len(kinds) == 1 and kinds <= set("SUc") and all(m.data_type.numpy.fields is None for m in metas):
         common = max((m.data_type.numpy for m in metas), key=lambda d: d.itemsize)
         found = Finding("reconciled", "dtype", q.path, odd, f"data types differ: {types}")
-        return CommonType(from_numpy(common), None, None), [found]
+        return CommonType(from_numpy(common), None, nothing), [found, *noted]
     return None, [Finding("conflict", "dtype", q.path, odd, f"data types differ: {types}")]
+
+
+def absent_value(data_type: DataType) -> object | None:
+    """What absent data that are no plain numbers read as: empty text, NaN, no time; None = there is no such value."""
+    dtype = data_type.numpy
+    nothing: object = None
+    match dtype.kind:
+        case "O":
+            nothing = TEXT_ABSENT.get(data_type.name)
+        case "S" | "U":
+            nothing = dtype.type()
+        case "m" | "M":
+            nothing = dtype.type("NaT", np.datetime_data(dtype))
+        case "c":
+            nothing = dtype.type(complex(float("nan"), float("nan")))
+    return nothing
 
 
 def widest(types: Sequence[np.dtype[Any]]) -> np.dtype[Any] | None:

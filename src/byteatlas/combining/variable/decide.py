@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.build import in_the_map
+from byteatlas.combining.chunks.padding import as_long_as_dimensions
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare import attributes as attrs
 from byteatlas.combining.compare.classify import MetadataClass, classify
@@ -49,6 +50,10 @@ def decide(path: str, context: CombineContext) -> Decision:
         return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
     classes = classify(list(map(META, arrays)), have, frozenset(axes), context.known_encodings)
+    if path.rpartition("/")[2] in context.grid_mappings:
+        crs = attrs.check_crs(path, [a.meta.attributes for a in arrays], [context.names[i] for i in have])
+        if crs:
+            return None, crs
     common = in_common_units(path, have, arrays, classes, context)
     if isinstance(common, Finding):
         return None, [common]
@@ -73,13 +78,33 @@ def joined(
     lifted = [d for d in context.dims if d.new and stacks(path, arrays[0].meta, context)]
     if not axes and not lifted:
         return once(path, have, arrays, classes, context)
-    if len(classes) == 1 and not lifted and len(have) == len(context.inputs):
-        run = plain_run(axes, arrays, classes[0], context)
-        if run is not None:
-            kept, differing = attrs.merged(classes[0].attributes, context.options.attributes)
-            run = replace(run, meta=replace(run.meta, attributes=kept)) if classes[0].documents else run
-            return run, attrs.note_dropped(path, differing, context.options.attributes)
-    return mosaic(path, have, arrays, classes, lifted, context)
+    if not lifted and (run := whole_run(path, have, arrays, axes, classes, context)) is not None:
+        return run
+    arrays, padded = as_long_as_dimensions(path, have, arrays, axes, context)
+    if padded:
+        classes = classify(list(map(META, arrays)), have, frozenset(axes))
+    treatment, found = mosaic(path, have, arrays, classes, lifted, context)
+    return treatment, padded + found
+
+
+def whole_run(
+    path: str,
+    have: Sequence[InputNumber],
+    arrays: Sequence[VirtualArray],
+    axes: dict[int, Dimension],
+    classes: Sequence[MetadataClass],
+    context: CombineContext,
+) -> Decision | None:
+    """The common case, if it is: all files have the variable, described alike, in whole chunks."""
+    if len(classes) > 1 or len(have) < len(context.inputs):
+        return None
+    run = plain_run(axes, arrays, classes[0], context)
+    if run is None:
+        return None
+    kept, differing = attrs.merged(classes[0].attributes, context.options.attributes)
+    if classes[0].documents:
+        run = replace(run, meta=replace(run.meta, attributes=kept))
+    return run, attrs.note_dropped(path, differing, context.options.attributes)
 
 
 def stacks(path: str, meta: ArrayMeta, context: CombineContext) -> bool:
@@ -129,7 +154,7 @@ def once(
     findings: list[Finding] = []
     if len(classes) > 1:
         skip = frozenset({"_FillValue"})
-        findings, _ = attrs.check_meaning(path, classes, context.names, skip)
+        findings = attrs.check_meaning(path, classes, context.names, skip)
         types = dict.fromkeys(c.meta.data_type.name for c in classes)
         kinds = {c.meta.data_type.numpy.kind for c in classes}
         if len(types) > 1 and not kinds <= set("iuf") and len(kinds) > 1:

@@ -21,7 +21,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     findings = shape_conflicts(q)
     if findings:
         return None, findings
-    meaning, _ = attrs.check_meaning(q.path, q.classes, q.names, q.skip)
+    meaning = attrs.check_meaning(q.path, q.classes, q.names, q.skip)
     findings += meaning
     common, found = choose(q)
     findings += found
@@ -31,7 +31,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     findings += attrs.note_dropped(q.path, differing, q.options.attributes)
     if common.unpack is not None:
         kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}
-    if common.data_type.numpy.hasobject and any(q.holes) and not identical_fills(q, common):
+    if common.data_type.numpy.hasobject and not identical_fills(q, common):
         detail = "missing chunks read as different fill values, which text of variable length cannot express"
         return None, [*findings, Finding("conflict", "fill", q.path, (), detail)]
     merged = encode(q, common, kept)
@@ -43,7 +43,9 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
 
 
 def identical_fills(q: Question, common: CommonType) -> bool:
-    fills = [class_fill(c.meta, common, i) for i, c in enumerate(q.classes)]
+    """Whether all that is missing, in files or because a file does not have the variable, reads as one value."""
+    fills = [class_fill(c.meta, common, i) for i, c in enumerate(q.classes) if q.holes[i]]
+    fills += [common.nodata] if q.absent else []
     return all(identical_scalars(f, fills[0]) for f in fills)
 
 
