@@ -83,7 +83,9 @@ def establish(
             dims.append(dim)
     unsorted = [d.name for d in dims if d.coordinate.values is None]
     if len(options.concat) > 1 and unsorted and not any(f.level == "conflict" for f in findings):
-        raise BadRequest(f"several dimensions need coordinate values for each; there are none for {unsorted}")
+        raise BadRequest(
+            f"several dimensions need coordinate values for each; there are none for {', '.join(unsorted)}"
+        )
     columns = columns_of(inputs)
     bounds = {
         path: (d.coordinate.own_units, d.coordinate.time)

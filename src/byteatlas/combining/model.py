@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, NewType, TypeAlias, get_args
 
 import numpy as np
@@ -253,8 +253,3 @@ def scalar_json(value: object) -> JSON:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
-
-
-def listed(names: Sequence[str], show: int = 3) -> str:
-    """Names for a message, shortened."""
-    return ", ".join(names[:show]) + (f" and {len(names) - show} more" if len(names) > show else "")

@@ -102,7 +102,7 @@ def prepare(
 ) -> Prepared:
     """Look at everything, and leave out what the options say may be left out."""
     if len(set(options.concat)) != len(options.concat):
-        raise BadRequest(f"a dimension is named twice: {options.concat}")
+        raise BadRequest(f"a dimension is named twice: {', '.join(options.concat)}")
     inputs = flatten(groups, names)
     dropped: list[str] = []
     findings: list[Finding] = []

@@ -39,6 +39,17 @@ def by_value(facts: Sequence[str], names: Sequence[str], what: str) -> tuple[tup
     return tuple(names[i] for i in odd), f"{what}: {' / '.join(shown)}{more}"
 
 
+def alternatives(facts: Sequence[str], show: int = 4) -> str:
+    """Facts beside each other, each once.
+
+    >>> alternatives(["2 x 3", "2 x 3", "4 x 3"])
+    '2 x 3 / 4 x 3'
+    """
+    distinct = list(dict.fromkeys(facts))
+    more = f" and {len(distinct) - show} more" if len(distinct) > show else ""
+    return " / ".join(distinct[:show]) + more
+
+
 def counted(names: Sequence[str]) -> str:
     """One file by its name, more by their number."""
     return names[0] if len(names) == 1 else f"{len(names)} files"

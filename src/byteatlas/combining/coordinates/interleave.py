@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.slicing import Span
 from byteatlas.combining.coordinates.order import Arranged
-from byteatlas.combining.model import BlockNumber, Duplicates, Finding, listed, scalar_json
+from byteatlas.combining.model import BlockNumber, Duplicates, Finding, scalar_json
+from byteatlas.combining.wording import listed
 from byteatlas.values import dataclass
 
 EQUAL_WITHIN = 1e-6

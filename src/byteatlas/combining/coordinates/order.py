@@ -8,7 +8,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.model import BlockNumber, FileOrder, Finding, listed, scalar_json
+from byteatlas.combining.model import BlockNumber, FileOrder, Finding, scalar_json
+from byteatlas.combining.wording import listed
 from byteatlas.values import dataclass
 
 

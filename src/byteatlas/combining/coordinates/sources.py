@@ -19,8 +19,8 @@ from byteatlas.combining.model import (
     FromAttribute,
     FromName,
     Values,
-    listed,
 )
+from byteatlas.combining.wording import listed
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 

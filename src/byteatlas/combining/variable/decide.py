@@ -21,6 +21,7 @@ from byteatlas.combining.model import Finding, InputNumber
 from byteatlas.combining.variable.common_times import in_common_units
 from byteatlas.combining.variable.mosaic import mosaic
 from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready
+from byteatlas.combining.wording import by_value, dims_text
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
@@ -46,7 +47,7 @@ def decide(path: str, context: CombineContext) -> Decision:
     first = arrays[0].meta
     twice = [d.name for d in context.dims if (first.dimension_names or ()).count(d.name) > 1]
     if twice:
-        detail = f"dimension {twice[0]!r} is there twice: {first.dimension_names}"
+        detail = f"dimension {twice[0]!r} is there twice: {dims_text(first.dimension_names or ())}"
         return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
     classes = classify(list(map(META, arrays)), have, frozenset(axes), context.known_encodings)
@@ -158,8 +159,9 @@ def once(
         types = dict.fromkeys(c.meta.data_type.name for c in classes)
         kinds = {c.meta.data_type.numpy.kind for c in classes}
         if len(types) > 1 and not kinds <= set("iuf") and len(kinds) > 1:
-            odd = tuple(context.names[i] for c in classes[1:] for i in c.members)
-            findings.append(Finding("conflict", "dtype", path, odd, f"data types differ: {' / '.join(types)}"))
+            facts = [c.meta.data_type.name for c in classes for _ in c.members]
+            files = [context.names[i] for c in classes for i in c.members]
+            findings.append(Finding("conflict", "dtype", path, *by_value(facts, files, "data types differ")))
         if any(f.level == "conflict" for f in findings):
             return None, findings
     if len(arrays) > 1 and not (len(classes) == 1 and all_inline_identical(arrays)):

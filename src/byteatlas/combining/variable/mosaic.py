@@ -16,6 +16,7 @@ from byteatlas.combining.variable.finish import lay_down
 from byteatlas.combining.variable.question import Question
 from byteatlas.combining.variable.reconcile import reconcile, shape_conflicts
 from byteatlas.combining.variable.treatment import Decision
+from byteatlas.combining.wording import by_value, grid_text, shape_text
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
 from byteatlas.values import replace
@@ -113,7 +114,7 @@ def fit(
             a, b = mismatch.members
             files = tuple(context.names[m.input] for m in (a, b))
             axis = first.dimension_names[mismatch.axis] if first.dimension_names else mismatch.axis
-            grids = f"{classes[a.cls].meta.grid} / {classes[b.cls].meta.grid}"
+            grids = f"{grid_text(classes[a.cls].meta.grid)} / {grid_text(classes[b.cls].meta.grid)}"
             detail = f"chunks along {axis!r} are cut differently: {grids}"
             try:
                 by_input = split_at_common_borders(tiles, by_input, mismatch.axis)
@@ -172,12 +173,15 @@ def cells_of(
         names = [context.names[i] for i in inputs]
         if context.options.duplicates != "error":
             cells[cell] = inputs[0 if context.options.duplicates == "first" else -1]
-            detail = f"several files for one place: the {context.options.duplicates} is taken"
-            findings.append(Finding("note", "duplicate", path, tuple(names), detail))
             continue
         if unequal(path, [by_input[i] for i in inputs], names, context.options, context.read):
             detail = f"files have the same coordinate values as {names[0]}, and different data"
             findings.append(Finding("conflict", "duplicate", path, tuple(names[1:]), detail))
+    if rivals and context.options.duplicates != "error":
+        names = [context.names[i] for inputs in rivals.values() for i in inputs]
+        many = f"{len(rivals)} places" if len(rivals) > 1 else "one place"
+        detail = f"several files for {many}: the {context.options.duplicates} is taken"
+        findings.append(Finding("note", "duplicate", path, tuple(dict.fromkeys(names)), detail))
     return cells, findings
 
 
@@ -197,7 +201,7 @@ def length_conflicts(
         odd = [i for i, a in by_input.items() if axis >= a.meta.ndim or a.meta.shape[axis] != dim.lengths[block_of[i]]]
         if odd:
             shape = by_input[odd[0]].meta.shape
-            detail = f"length along {dim.name!r} is not that of its coordinate: shape {shape}"
+            detail = f"length along {dim.name!r} is not that of its coordinate: shape {shape_text(shape)}"
             return [Finding("conflict", "length", path, tuple(context.names[i] for i in odd), detail)]
     fixed = [
         tuple(n for a, n in enumerate(c.meta.shape) if a not in axes)
@@ -205,10 +209,10 @@ def length_conflicts(
         if c.meta.ndim == classes[0].meta.ndim
     ]
     if len(set(fixed)) > 1:
-        odd = [i for c, f in zip(classes, fixed, strict=False) if f != fixed[0] for i in c.members]
-        shapes = " / ".join(dict.fromkeys(str(c.meta.shape) for c in classes))
-        detail = f"lengths of dimensions that are not concatenated differ: {shapes}"
-        return [Finding("conflict", "shape", path, tuple(context.names[i] for i in odd), detail)]
+        facts = [shape_text(f) for c, f in zip(classes, fixed, strict=False) for _ in c.members]
+        names = [context.names[i] for c in classes for i in c.members]
+        odd_files, detail = by_value(facts, names, "lengths of dimensions that are not concatenated differ")
+        return [Finding("conflict", "shape", path, odd_files, detail)]
     return []
 
 

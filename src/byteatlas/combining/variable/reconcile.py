@@ -12,6 +12,7 @@ from byteatlas.combining.model import Finding
 from byteatlas.combining.variable.common_type import CommonType, choose
 from byteatlas.combining.variable.encodings import Merged, class_fill, encode
 from byteatlas.combining.variable.question import Question, files_of
+from byteatlas.combining.wording import by_value, dims_text
 from byteatlas.meta.compare import identical_scalars
 from byteatlas.meta.model import MOST_ENCODINGS, CodecSpec
 
@@ -51,15 +52,13 @@ def identical_fills(q: Question, common: CommonType) -> bool:
 
 def shape_conflicts(q: Question) -> list[Finding]:
     """Dimensions and lengths (other than along the concatenated ones) must be the same."""
-    for code, facts in (
-        ("dims", [c.meta.dimension_names or (None,) * c.meta.ndim for c in q.classes]),
-        ("shape", [c.meta.ndim for c in q.classes]),
-    ):
-        odd = [i for i, f in enumerate(facts) if f != facts[0]]
-        if odd:
-            detail = f"dimensions differ: {facts[0]} / {facts[odd[0]]}"
-            return [Finding("conflict", code, q.path, files_of(q, odd), detail)]
-    return []
+    names = [c.meta.dimension_names or (None,) * c.meta.ndim for c in q.classes]
+    if len(set(names)) == 1:
+        return []
+    texts = [dims_text(n) for n in names]
+    code = "dims" if len(set(texts)) > 1 else "shape"
+    facts = [text for text, c in zip(texts, q.classes, strict=True) for _ in c.members]
+    return [Finding("conflict", code, q.path, *by_value(facts, files_of(q, range(len(texts))), "dimensions differ"))]
 
 
 def codec_findings(q: Question, merged: Merged) -> list[Finding]:
