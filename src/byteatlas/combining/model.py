@@ -104,6 +104,8 @@ class CombineOptions:
             ``("*",)``: all of them.
         compare_below: bytes; larger variables without a concatenated dimension count as equal only when their
             references are the same, and are in conflict otherwise.
+        inline_uneven: bytes; a variable that plain Zarr cannot say (uneven chunks, several codecs or packings) is read and
+            kept in the map when it is not larger, so that the map stays plain. 0: never.
         inline_below: bytes; the combined coordinate is stored in the map itself when it is not larger.
         units, calendar: of the combined time coordinate, when they shall not be derived from the files.
         stack: for new dimensions: the variables that get them; None = all but coordinates.
@@ -118,6 +120,7 @@ class CombineOptions:
     reconcile: bool = True
     trust: tuple[str, ...] = ()
     compare_below: int = 16 << 20
+    inline_uneven: int = 64 << 10
     inline_below: int = 64 << 20
     units: str | None = None
     calendar: str | None = None

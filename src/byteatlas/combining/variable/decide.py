@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.build import in_the_map
+from byteatlas.combining.build import compact, in_the_map
 from byteatlas.combining.chunks.padding import as_long_as_dimensions
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare import attributes as attrs
@@ -20,7 +20,7 @@ from byteatlas.combining.context import CombineContext, Dimension, concat_axes
 from byteatlas.combining.model import Finding, InputNumber
 from byteatlas.combining.variable.common_times import in_common_units
 from byteatlas.combining.variable.mosaic import mosaic
-from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready
+from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready, is_plain, meta_of
 from byteatlas.combining.wording import by_value, dims_text
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import chunk_counts
@@ -85,6 +85,8 @@ def joined(
     if padded:
         classes = classify(list(map(META, arrays)), have, frozenset(axes))
     treatment, found = mosaic(path, have, arrays, classes, lifted, context)
+    if treatment is not None and not is_plain(meta_of(treatment)):
+        treatment = compact(treatment, context, context.options.inline_uneven)
     return treatment, padded + found
 
 
