@@ -104,8 +104,8 @@ class CombineOptions:
             ``("*",)``: all of them.
         compare_below: bytes; larger variables without a concatenated dimension count as equal only when their
             references are the same, and are in conflict otherwise.
-        inline_uneven: bytes; a variable that plain Zarr cannot say (uneven chunks, several codecs or packings) is read and
-            kept in the map when it is not larger, so that the map stays plain. 0: never.
+        inline_uneven: bytes; a variable that plain Zarr cannot say (uneven chunks, several codecs or packings) is read
+            and kept in the map when it is not larger, so that the map stays plain. 0: never.
         inline_below: bytes; the combined coordinate is stored in the map itself when it is not larger.
         units, calendar: of the combined time coordinate, when they shall not be derived from the files.
         stack: for new dimensions: the variables that get them; None = all but coordinates.
@@ -169,6 +169,7 @@ class Finding:
         variable: its path; None when it concerns whole files.
         files: those that differ from the rest.
         detail: a sentence with the values.
+        items: the names of the attributes that it is about.
     """
 
     level: FindingLevel
@@ -176,6 +177,7 @@ class Finding:
     variable: str | None
     files: tuple[str, ...]
     detail: str
+    items: tuple[str, ...] = ()
 
     def sentence(self, show: int = 3) -> str:
         """One line, naming at most ``show`` files."""

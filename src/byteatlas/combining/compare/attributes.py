@@ -8,9 +8,10 @@ from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combining.compare.significant import ABSENT, CRS, MEANING, SIGNIFICANT, meaning, show_json
 from byteatlas.combining.model import AttributePolicy, Finding
-from byteatlas.combining.wording import by_value
+from byteatlas.combining.wording import by_value, listed
 from byteatlas.meta.compare import all_equal_in_value, all_identical
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 OPTIONAL = ("standard_name", "grid_mapping", "positive", "cell_methods")
 """Of those, the ones that a file may lack without its values meaning something else."""
@@ -78,8 +79,32 @@ def shown(attributes: Mapping[str, JSON], name: str) -> str:
 def note_dropped(path: str | None, differing: Sequence[str], policy: AttributePolicy) -> list[Finding]:
     """Say which attributes are not the same in all files."""
     quiet = {*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES, *MEANING}
-    names = [n for n in differing if n not in quiet]
-    if not names:
-        return []
+    names = tuple(n for n in differing if n not in quiet)
+    return [attributes_note(path, names, policy)] if names else []
+
+
+def attributes_note(path: str | None, names: tuple[str, ...], policy: AttributePolicy) -> Finding:
+    """The finding for attributes that are not the same in all files."""
     done = "those of the first file are kept" if policy == "first" else "left out"
-    return [Finding("note", "attributes", path, (), f"attributes differ: {', '.join(names[:12])}: {done}")]
+    return Finding("note", "attributes", path, (), f"attributes differ: {listed(names, 12)}: {done}", names)
+
+
+def with_findings_of_parts(
+    whole: Sequence[Finding], parts: Sequence[Finding], policy: AttributePolicy
+) -> tuple[Finding, ...]:
+    """The findings of a combination of parts, and what was found when the parts were made: each cause once.
+
+    What concerns dimensions is found anew for the whole; what differs inside of a part the whole does not see.
+    """
+    result: dict[tuple[str, str, str | None, str], Finding] = {}
+    for f in (*whole, *(p for p in parts if p.code not in ("gap", "coordinate"))):
+        key = (f.level, f.code, f.variable, "" if f.items else f.detail)
+        known = result.get(key)
+        if known is None:
+            result[key] = f
+        elif f.items:
+            names = tuple(dict.fromkeys((*known.items, *f.items)))
+            result[key] = attributes_note(f.variable, names, policy)
+        else:
+            result[key] = replace(known, files=tuple(dict.fromkeys((*known.files, *f.files))))
+    return tuple(result.values())
