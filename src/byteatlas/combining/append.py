@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.slicing import parts as cut
 from byteatlas.combining.compare.must_match import unequal
+from byteatlas.combining.context import owners_of_bounds
 from byteatlas.combining.coordinates.find import no_dimension
+from byteatlas.combining.coordinates.times import is_time
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.inputs import find_variable, flatten
 from byteatlas.combining.model import CombineOptions, FlatInput, ReadArray
@@ -82,7 +84,9 @@ def append(
             (skipped if all_referred(existing, item, dim) else added).append(item)
         elif not runs:
             (interleaved if replacing and shares(known, item, dim, existing, read) else added).append(item)
-        elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs):
+        elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs) and equal_data(
+            existing, item, dim, runs, options, read, in_map=True
+        ):
             skipped.append(item)
         elif not replacing:
             if equal_data(existing, item, dim, runs, options, read):
@@ -187,7 +191,7 @@ def already_there(existing: VirtualGroup, item: FlatInput, dim: str, run: Positi
         if old is None or (old.meta.dimension_names or ()).count(dim) != 1:
             return False
         if in_the_map(old):
-            continue  # rewritten into the map: its values were compared, or follow from those
+            continue  # rewritten into the map: `equal_data` compares its values
         axis = (old.meta.dimension_names or ()).index(dim)
         borders = boundaries(old.meta.shape[axis], old.meta.grid, axis)
         first, last = np.searchsorted(borders, run).tolist()
@@ -219,13 +223,21 @@ def equal_data(
     runs: Sequence[Positions],
     options: CombineOptions,
     read: ReadArray,
+    *,
+    in_map: bool = False,
 ) -> bool:
-    """Whether an input's data are those that the map has for the same coordinate values."""
+    """Whether an input's data are those that the map has for the same coordinate values.
+
+    ``in_map``: only those are looked at that the map keeps in itself, of which references tell nothing.
+    """
+    bounds = owners_of_bounds([item])
     stops = np.cumsum([b - a for a, b in runs]).tolist()
     own_spans = [(stop - (b - a), stop) for stop, (a, b) in zip(stops, runs, strict=True)]
     for path, array in item.arrays.items():
         names, old = array.meta.dimension_names or (), find(existing, path)
-        if dim not in names or path == dim:
+        if dim not in names or path == dim or path in bounds or is_time(array.meta.attributes.get("units")):
+            continue  # these follow from the coordinate, or are kept in other units
+        if in_map and old is not None and not in_the_map(old):
             continue
         if old is None or old.meta.dimension_names != names or names.count(dim) != 1:
             return False
