@@ -18,7 +18,7 @@ def in_units(hours: Any, units: str) -> NDArray[np.float64]:
 
 def values_of(s: FileSpec, member: int = 0) -> NDArray[np.float64]:
     """Numbers for (time, y, x) that depend on the place only, so that files agree where they overlap."""
-    t, y, x = np.ix_(np.asarray(s.hours, int), s.rows, s.columns)
+    t, y, x = np.ix_(np.asarray(s.hours, int), np.asarray(s.rows, int), np.asarray(s.columns, int))
     found: NDArray[np.float64] = np.asarray((t * 7 + y * 5 + x * 3 + member * 11) % 110, "f8")
     return found if np.dtype(s.stored).kind in "iu" else found / 4
 
