@@ -22,6 +22,7 @@ from byteatlas.combining import (
     Plan,
     Values,
 )
+from byteatlas.combining.coordinates.find import no_dimension
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.executors.running import check_executor
 from byteatlas.io.access import Access
@@ -108,6 +109,7 @@ def combine(
         if found is None:
             return 3
         prepared = found
+    check_dimensions(prepared)
     if as_json:
         common.print_json(plan_json(prepared.plan))
     elif dry_run:
@@ -121,6 +123,18 @@ def combine(
         if not as_json:
             show_summary(prepared.plan, output)
     return 0
+
+
+def check_dimensions(prepared: PreparedTree) -> None:
+    """Raise `BadRequest` for a dimension that no file has, and nobody says where its values come from: a typing error,
+    most often."""
+    context = prepared.context
+    for dim in context.dims:
+        if dim.new and dim.name not in context.options.coords:
+            arrays = [a for i in context.inputs for a in i.arrays.values()]
+            known = dict.fromkeys(d for a in arrays for d in a.meta.dimension_names or ())
+            advice = f"for a new dimension, --coord {dim.name}=order says that files are in order"
+            raise BadRequest(f"{no_dimension(dim.name, [d for d in known if d])}; {advice}")
 
 
 def side_by_side(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
 from byteatlas.api.targets import Target, each_of
-from byteatlas.combining.model import CombineOptions, FromVariable
+from byteatlas.combining.compare.attributes import with_findings_of_parts
+from byteatlas.combining.model import CombineOptions, Finding, FromVariable
 from byteatlas.errors import BadRequest
 from byteatlas.executors.results import Failure, TellFile, attempt
 from byteatlas.executors.running import Executor, for_each
@@ -36,16 +37,19 @@ class Part:
     Attributes:
         names: of the groups.
         joined: the groups are one, made of all files.
+        findings: what was found while they were made one.
     """
 
     names: tuple[str, ...]
     groups: tuple[VirtualGroup, ...]
     failures: tuple[Failure, ...] = ()
     joined: bool = False
+    findings: tuple[Finding, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """With what was read, not with where it can be read: the maps were read here for the other process."""
-        return Part, (self.names, tuple(map(in_memory, self.groups)), self.failures, self.joined)
+        groups = tuple(map(in_memory, self.groups))
+        return Part, (self.names, groups, self.failures, self.joined, self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class ReadAndJoin:
             options = replace(self.options, on_conflict="error")
             prepared = prepare_combine(list(groups.values()), options=options, names=names, access=self.access)
             if all(f.level == "note" for f in prepared.findings):
-                return Part((f"{names[0]} ... {names[-1]}",), (prepared.result(),), joined=True)
+                return Part((f"{names[0]} ... {names[-1]}",), (prepared.result(),), (), True, prepared.findings)
         return Part(names, tuple(groups.values()), failures)
 
 
@@ -130,7 +134,9 @@ def prepare_many(
         joined = any(part.joined for part in parts)
         if not joined or all(f.level == "note" for f in prepared.findings):
             break
-    return Combined(prepared)
+    found = [f for part in parts for f in part.findings]
+    both = with_findings_of_parts(prepared.findings, found, options.attributes)
+    return Combined(replace(prepared, findings=both) if found else prepared)
 
 
 def gathered(

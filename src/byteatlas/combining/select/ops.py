@@ -127,6 +127,8 @@ def concat(
     that must be compared but refer to different bytes raise `BadRequest` (``options.trust`` takes the first one).
     """
     chosen = replace(options or CombineOptions(), concat=(dim,), coords={dim: ByOrder()}, order="given")
+    if read is None:  # nothing can be read and kept in the map
+        chosen = replace(chosen, inline_uneven=0)
 
     def nobody(array: VirtualArray) -> NDArray[Any]:
         raise BadRequest(f"an array without {dim!r} refers to different bytes in some groups: comparing needs read=")
