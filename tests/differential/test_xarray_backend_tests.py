@@ -18,6 +18,7 @@ for needed in ("netCDF4", "h5netcdf", "zarr", "dask"):
 api = pytest.importorskip("xarray.backends.api")
 upstream = pytest.importorskip("xarray.tests.test_backends")
 conftest = pytest.importorskip("xarray.tests.conftest")
+xarray.set_options(warn_for_unclosed_files=False)  # xarray.tests turns it on, for all tests that come after it
 default_zarr_format, use_dask, time_unit = upstream.default_zarr_format, conftest.use_dask, conftest.time_unit
 
 KNOWN: Mapping[str, str] = {

@@ -76,6 +76,7 @@ def dims_text(dims: Sequence[str | None]) -> str:
 def grid_text(grid: ChunkGrid) -> str:
     """A chunk grid in words.
 
+    >>> from byteatlas.meta.model import RectilinearGrid
     >>> grid_text(RegularGrid((1, 4))), grid_text(RectilinearGrid(((2, 2, 1), (4,))))
     ('1 x 4', '(2*2, 1) x 4')
     """
