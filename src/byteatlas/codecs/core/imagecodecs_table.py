@@ -11,6 +11,17 @@ IMAGES = (
     "apng", "avif", "bmp", "dds", "exr", "gif", "heif", "htj2k", "jpegls", "jpegsof3", "jpegxr", "jpegxs", "ljpeg",
     "mozjpeg", "png", "qoi", "rgbe", "spng", "ultrahdr", "webp", "jpeg8",
 )  # fmt: skip
+UNTRUSTED: Mapping[str, str] = {
+    "ljpeg": "damaged data corrupt its memory",
+    "jpegls": "a few bytes keep it busy for seconds",
+    "jpeg8": "damaged data make it hang",
+    "jpegsof3": "damaged data corrupt its memory",
+    "mozjpeg": "damaged data make it hang",
+}
+"""Decoders that damaged data make hang or end the process, and how: they run in a child process."""
+SPOILED = frozenset(("ljpeg", "jpegsof3"))
+"""Those whose process decodes one chunk only."""
+
 PLAIN: Mapping[str, tuple[str, ...]] = {
     "aec": ("bitspersample", "flags", "blocksize", "rsi"),
     "bitshuffle": ("itemsize", "blocksize"),

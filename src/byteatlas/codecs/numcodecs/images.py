@@ -21,9 +21,10 @@ from byteatlas.codecs.core.contract import (
     Codec,
     encoded_limit,
 )
-from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN
+from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN, UNTRUSTED
 from byteatlas.codecs.core.options import Configuration, choice, integer
 from byteatlas.codecs.core.registry import default_registry
+from byteatlas.codecs.isolated.children import decode_apart
 from byteatlas.codecs.numcodecs.image_encode import bytes_encoder, image_encoder
 from byteatlas.errors import Unsupported
 from byteatlas.meta.place import invalid
@@ -54,6 +55,8 @@ class Coder:
             options["out"] = spec.nbytes + (AEC_BLOCK if self.name == "aec" else 0)
 
         def decode(data: Bytes) -> Bytes:
+            if self.name in UNTRUSTED:
+                return decode_apart(self.name, data, spec.limit)
             found = function(bytes(data), **options)
             octets = np.ascontiguousarray(np.frombuffer(found, np.uint8) if isinstance(found, bytes) else found)
             flat = octets.reshape(-1).view(np.uint8)

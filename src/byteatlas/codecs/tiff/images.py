@@ -7,7 +7,7 @@ are those that imagecodecs gives to numcodecs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.adapters import AsSerializer
-from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least
+from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least, exactly
 from byteatlas.codecs.core.contract import (
     Bytes,
     ByteSpec,
@@ -25,13 +25,14 @@ from byteatlas.codecs.core.contract import (
     encoded_limit,
 )
 from byteatlas.codecs.core.options import Configuration, base64_bytes, choice, flag, integer
+from byteatlas.codecs.isolated.children import decode_apart
 from byteatlas.codecs.numcodecs.image_encode import image_encoder
 from byteatlas.codecs.streams.compression import as_bytes, functions, imagecodecs_function
-from byteatlas.codecs.tiff.jpeg_header import LOSSLESS, jpeg_frame, jpeg_size
+from byteatlas.codecs.tiff.jpeg_header import LOSSLESS, is_plain, jpeg_frame, jpeg_size
 from byteatlas.codecs.tiff.png_check import png_size
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
-from byteatlas.types import Shape
+from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass, field
 
 MOST_SURPLUS = 1 << 26
@@ -147,22 +148,42 @@ def make_jpeg(configuration: Configuration) -> ImageCodec:
     """JPEG, with the tables of TIFF's JPEGTables tag (base64) where streams have none of their own."""
     tables, header = base64_bytes(configuration, "tables"), base64_bytes(configuration, "header")
     stored, wanted = _space(configuration, "colorspace_jpeg"), _space(configuration, "colorspace_data")
-    bits = None
     if configuration.get("bitspersample") is not None:
-        bits = integer(configuration, "bitspersample", least=2, most=16)
+        integer(configuration, "bitspersample", least=2, most=16)
 
     def whole(data: bytes | memoryview) -> bytes | memoryview:
         return data if header is None else b"".join((header, data, b"\xff\xd9"))
 
     def decode(data: bytes | memoryview, out: Any = None) -> Any:
-        return imagecodecs_function("jpeg_decode")(
-            bytes(whole(data)), tables=tables, colorspace=stored, outcolorspace=wanted, bitspersample=bits, out=out
-        )
+        image = bytes(whole(data))
+        options = {"tables": tables, "colorspace": stored, "outcolorspace": wanted}
+        if is_plain(image):
+            return imagecodecs_function("jpeg8_decode")(image, **options, out=out)
+        return image_apart("jpeg", image, out, jpeg_size(image), options)
 
     def measure(data: bytes | memoryview) -> tuple[int, int, int]:
         return jpeg_size(whole(data))
 
     return ImageCodec("jpeg", decode, measure, recut=lambda data: jpeg_frame(whole(data))[0] == LOSSLESS)
+
+
+def image_apart(
+    name: str, data: bytes, out: NDArray[Any] | None, size: tuple[int, int, int], options: Mapping[str, Any]
+) -> NDArray[Any]:
+    """Decode an image in a child process, into ``out`` when its shape and type are these. ``size``: by its header.
+
+    Raises ValueError as decoders do, and `Unsupported`.
+    """
+    shapes: list[JSON] | None = None if out is None else [[list(out.shape), out.dtype.str]]
+    try:
+        found = decode_apart(name, data, 2 * prod(size) if out is None else out.nbytes, shapes, **options)
+    except CorruptChunk as error:
+        raise ValueError(error.why) from error
+    if out is not None:
+        exactly(name, len(found), out.nbytes)
+        out.reshape(-1).view(np.uint8)[:] = found
+        return out
+    return found.view(np.uint16 if len(found) > prod(size) else np.uint8).reshape(size)
 
 
 def _space(configuration: Configuration, name: str) -> int | str | None:
