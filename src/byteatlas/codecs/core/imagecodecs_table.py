@@ -11,16 +11,13 @@ IMAGES = (
     "apng", "avif", "bmp", "dds", "exr", "gif", "heif", "htj2k", "jpegls", "jpegsof3", "jpegxr", "jpegxs", "ljpeg",
     "mozjpeg", "png", "qoi", "rgbe", "spng", "ultrahdr", "webp", "jpeg8",
 )  # fmt: skip
-UNTRUSTED: Mapping[str, str] = {
-    "ljpeg": "damaged data corrupt its memory",
-    "jpegls": "a few bytes keep it busy for seconds",
-    "jpeg8": "damaged data make it hang",
-    "jpegsof3": "damaged data corrupt its memory",
-    "mozjpeg": "damaged data make it hang",
-}
-"""Decoders that damaged data make hang or end the process, and how: they run in a child process."""
-SPOILED = frozenset(("ljpeg", "jpegsof3"))
-"""Those whose process decodes one chunk only."""
+KEPT = frozenset(("jpeg", "jpeg8", "jpegls", "mozjpeg", "png", "spng", "apng", "webp", "gif", "bmp", "qoi"))
+"""Image decoders whose process decodes many chunks, one after the other.
+
+All image decoders above run in a child process: damaged data make some of them hang (jpeg8, jpegls, htj2k), divide by
+zero (htj2k), write beyond their memory (ljpeg), read where nothing is (ultrahdr), or allocate whatever a header says.
+The process of the others decodes one chunk only, because damage that was not noticed may have spoiled its memory.
+"""
 
 PLAIN: Mapping[str, tuple[str, ...]] = {
     "aec": ("bitspersample", "flags", "blocksize", "rsi"),

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.imagecodecs_table import SPOILED
+from byteatlas.codecs.core.imagecodecs_table import KEPT
 from byteatlas.codecs.isolated.worker import ANSWER, DECODED, READY, REQUEST
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.types import JSON
@@ -248,5 +248,5 @@ def decode_apart(
 
     Raises `CorruptChunk` (it fails, hangs or dies) and `Unsupported` (no child process can be started).
     """
-    request = ChildRequest("imagecodecs", f"{name}_decode", most, options, shapes, name in SPOILED)
+    request = ChildRequest("imagecodecs", f"{name}_decode", most, options, shapes, name not in KEPT)
     return np.frombuffer(children("imagecodecs").decode(request, data), np.uint8)

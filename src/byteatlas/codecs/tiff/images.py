@@ -7,6 +7,7 @@ are those that imagecodecs gives to numcodecs.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, TypeAlias
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.adapters import AsSerializer
-from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least, exactly
+from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least, at_most, exactly
 from byteatlas.codecs.core.contract import (
     Bytes,
     ByteSpec,
@@ -64,6 +65,7 @@ class ImageCodec(AsSerializer):
         decode: bytes, ``out=`` an array of the expected shape -> that array; raises ValueError for another shape.
         measure: bytes -> (rows, columns, samples) from the image's header, where that is cheap.
         configuration: what an encoder may pick its options from.
+        pixels: bytes -> rows times columns, where more than those of the tile must not even be decoded.
         recut: bytes -> whether the image may be cut into other rows and samples than its tile's (lossless JPEG).
     """
 
@@ -72,6 +74,7 @@ class ImageCodec(AsSerializer):
     measure: Measure | None = None
     configuration: Configuration = field(default_factory=dict)
     recut: Callable[[bytes | memoryview], bool] | None = None
+    pixels: Callable[[bytes | memoryview], int] | None = None
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         if spec.shape is None or spec.dtype is None or spec.nbytes is None or len(spec.shape) < 2:
@@ -92,6 +95,8 @@ class ImageCodec(AsSerializer):
 
     def _into(self, data: bytes | memoryview, out: NDArray[Any], dtype: np.dtype[Any], shapes: list[Shape]) -> None:
         """Decode into ``out``: in place when the image has the tile's shape, else with its surplus rows cut off."""
+        if self.pixels is not None:
+            at_most(self.name, self.pixels(data), out.nbytes // dtype.itemsize)
         fault: Exception | None = None
         for shape in self._plausible(data, shapes):
             try:
@@ -193,6 +198,35 @@ def _space(configuration: Configuration, name: str) -> int | str | None:
     raise invalid(f"{name}: {value!r} is no colour space")
 
 
+def _jpeg2k_pixels(data: bytes | memoryview) -> int:
+    """Rows times columns of a JPEG 2000 codestream, by its SIZ marker (ITU-T T.800, A.5.1); 0: not found."""
+    view = bytes(memoryview(data)[:MOST_HEADER])
+    at = view.find(b"\xff\x4f\xff\x51")
+    if at < 0 or at + 24 > len(view):
+        return 0
+    right, bottom, left, top = struct.unpack_from(">4I", view, at + 8)
+    return max(0, right - left) * max(0, bottom - top)
+
+
+def _webp_pixels(data: bytes | memoryview) -> int:
+    """Rows times columns of a WebP image, by the header of its first chunk (RFC 9649, section 2); 0: not known."""
+    view = bytes(memoryview(data)[:40]).ljust(40, b"\0")
+    match view[12:16]:
+        case b"VP8X":
+            return (1 + int.from_bytes(view[24:27], "little")) * (1 + int.from_bytes(view[27:30], "little"))
+        case b"VP8L":
+            bits = int.from_bytes(view[21:25], "little")
+            return (1 + (bits & 0x3FFF)) * (1 + (bits >> 14 & 0x3FFF))
+        case b"VP8 ":
+            width, height = struct.unpack_from("<HH", view, 26)
+            return int((width & 0x3FFF) * (height & 0x3FFF))
+    return 0
+
+
+MOST_HEADER = 1 << 16
+PIXELS: Mapping[str, Callable[[bytes | memoryview], int]] = {"jpeg2k": _jpeg2k_pixels, "webp": _webp_pixels}
+
+
 def _image(name: str, configuration: Configuration, measure: Measure | None = None, **options: Any) -> ImageCodec:
     """A codec around imagecodecs' functions of this name; ``options`` are its decoder's."""
     unpack, _ = functions(name)
@@ -200,7 +234,7 @@ def _image(name: str, configuration: Configuration, measure: Measure | None = No
     def decode(data: bytes | memoryview, out: Any = None) -> Any:
         return unpack(data, out=out, **options)
 
-    return ImageCodec(name, decode, measure, configuration)
+    return ImageCodec(name, decode, measure, configuration, pixels=PIXELS.get(name))
 
 
 def make_jpeg2k(configuration: Configuration) -> ImageCodec:
