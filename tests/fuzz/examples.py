@@ -13,7 +13,7 @@ from byteatlas.codecs import Pipeline, build_pipeline
 from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN
 from byteatlas.codecs.core.table import BUILTIN
 from byteatlas.errors import ByteatlasError
-from byteatlas.meta.dtypes import OBJECT, STRING, from_v3
+from byteatlas.meta.dtypes import OBJECT, STRING, from_numpy, from_v3
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
 
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
@@ -50,13 +50,22 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Any]] = {
     "byteatlas.crop": {"origin": [2, 2], "shape": [20, 20]},
     "byteatlas.hdf5-nbit": {"values": [8, 0, 256, 1, 4, 0, 12, 3]},
     "byteatlas.hdf5-scaleoffset": {
-        "class": "integer", "size": 4, "signed": True, "order": "<", "count": 256, "scale": 0
+        "class": "integer",
+        "size": 4,
+        "signed": True,
+        "order": "<",
+        "count": 256,
+        "scale": 0,
     },  # fmt: skip
     "byteatlas.hdf5-bitshuffle": {"itemsize": 4, "compressor": "lz4"},
     "byteatlas.hdf5-plugin": {"filter": "sz3", "values": [2, 0, 16, 16, 0, 1062232653, 3539053052, 0, 0, 0, 0, 0, 0]},
     "byteatlas.hdf5-zfp": {"header": "7a6670053cf0000301c07fc2000000000000", "bits": 96},
     "numcodecs.imagecodecs_szip": {
-        "options_mask": 141, "pixels_per_block": 16, "bits_per_pixel": 8, "pixels_per_scanline": 64, "header": True
+        "options_mask": 141,
+        "pixels_per_block": 16,
+        "bits_per_pixel": 8,
+        "pixels_per_scanline": 64,
+        "header": True,
     },  # fmt: skip
     "numcodecs.szip": {"mask": 141, "pixels-per-block": 16},
     "numcodecs.imagecodecs_packints": {"dtype": "<u2", "bitspersample": 12, "runlen": 16},
@@ -74,14 +83,26 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Any]] = {
     "byteatlas.tiff_float_planes": {"itemsize": 4, "row": 16, "stride": 1},
     "byteatlas.tiff_logluv": {"width": 16},
     "byteatlas.tiff_libtiff": {
-        "output": "samples", "tags": [[256, 4, [16]], [257, 4, [16]], [258, 3, [8]], [259, 3, [32773]], [262, 3, [1]],
-        [277, 3, [1]], [278, 4, [16]]],
+        "output": "samples",
+        "tags": [
+            [256, 4, [16]],
+            [257, 4, [16]],
+            [258, 3, [8]],
+            [259, 3, [32773]],
+            [262, 3, [1]],
+            [277, 3, [1]],
+            [278, 4, [16]],
+        ],
     },  # fmt: skip
     "imagecodecs_szip": {
-        "options_mask": 141, "pixels_per_block": 16, "bits_per_pixel": 8, "pixels_per_scanline": 64, "header": True
+        "options_mask": 141,
+        "pixels_per_block": 16,
+        "bits_per_pixel": 8,
+        "pixels_per_scanline": 64,
+        "header": True,
     },  # fmt: skip
     **{f"numcodecs.imagecodecs_ccitt{kind}": {"height": 16, "width": 16} for kind in ("rle", "fax3", "fax4")},
-    "byteatlas.hdf5-elements": {"layout": ["integer", 4, "<", True]},
+    "byteatlas.hdf5-elements": {"layout": "<i4"},
     "numcodecs.quantize": {"digits": 2, "dtype": "<f4"},
 }
 """What a codec cannot do without; others are tried with no configuration at all."""
@@ -90,6 +111,7 @@ TYPES: tuple[DataType, ...] = (
     STRING,
     OBJECT,
     from_v3({"name": "zarrs.optional", "configuration": {"name": "int32"}}),
+    from_numpy(np.dtype([("a", "<i4", (2,))])),
 )
 SHAPES = ((16, 16), (16, 16, 3), (256,))
 

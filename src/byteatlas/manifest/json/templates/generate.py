@@ -15,7 +15,9 @@ from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
 
 BLOCK = 1 << 18
-MOST_TEXT_IN_ALL = 1 << 30
+MOST_TEXT_IN_ALL = 1 << 28
+USUAL_TEXT = 1 << 10
+"""Characters of one key and URL that do not count: what a reference takes anyway."""
 DimensionValues = Sequence[int]
 
 
@@ -161,14 +163,15 @@ def _urls(
     length = 0
     for place in itertools.product(*values):
         urls.append(templates.fill(text, where, dict(zip(names, place, strict=True))))
-        length = _bounded(length + len(urls[-1]), where)
+        length = _bounded(length, len(urls[-1]), where)
     return tuple(urls), _OfUrl(names, [len(v) for v in values])
 
 
-def _bounded(length: int, where: str) -> int:
-    """The length of all that an entry generates, which a few bytes may make very long. Raises `InvalidMetadata`."""
+def _bounded(length: int, more: int, where: str) -> int:
+    """The length of the long texts that an entry generates, which few bytes may make many. Raises `InvalidMetadata`."""
+    length += max(0, more - USUAL_TEXT)
     if length > MOST_TEXT_IN_ALL:
-        raise InvalidMetadata(where, f"gen makes more than {MOST_TEXT_IN_ALL} characters of keys and URLs")
+        raise InvalidMetadata(where, f"gen makes more than {MOST_TEXT_IN_ALL} characters of long keys and URLs")
     return length
 
 
@@ -204,7 +207,7 @@ def _generate(
     for values in itertools.product(*ranges.values()):
         scope = dict(zip(names, values, strict=True))
         key, url = templates.fill(entry["key"], where, scope), templates.fill(entry["url"], where, scope)
-        length = _bounded(length + len(key) + len(url), where)
+        length = _bounded(length, len(key) + len(url), where)
         if "offset" not in entry:
             yield Single(key, [url])
             continue
