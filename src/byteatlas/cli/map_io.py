@@ -95,8 +95,10 @@ def existing_map(out: str, access: Access) -> VirtualNode | None:
 
     try:
         return read_references(out, access=access)
-    except FetchFailed:
-        return None
+    except FetchFailed as error:
+        if error.absent:
+            return None
+        raise
     except ByteatlasError as error:
         if is_empty(out):
             return None
