@@ -128,7 +128,7 @@ def _to_map(url: str, asked: _Asked) -> Appended:
         check_written(found.result, found.access.policy)
         update_parquet(found.result, url, access=found.access)
     else:
-        write(found.result, url, access=found.access)
+        write(found.result, url, format="json", access=found.access)  # as it is, whatever its name says
     return found.report
 
 

@@ -39,10 +39,19 @@ def portable(path: str) -> str:
     try:
         path.encode()
     except UnicodeEncodeError:
-        from urllib.parse import quote
-
-        return f"file://{quote(os.fsencode(path))}"
+        return file_url(path)
     return path
+
+
+def file_url(path: str) -> str:
+    """An absolute path as a URL.
+
+    >>> file_url("/data/a b.nc")
+    'file:///data/a%20b.nc'
+    """
+    from urllib.parse import quote
+
+    return f"file://{quote(os.fsencode(path))}"
 
 
 def absolute(url: str) -> str:

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import h5py
 import numpy as np
 import pytest
@@ -120,8 +121,11 @@ def test_a_map_in_storage_whose_name_says_nothing(form: Any, tmp_path: Path, mon
         return real(url, access)
 
     monkeypatch.setattr(locks, "version_of", version_of)
-    first, second = archives(tmp_path, 2)
-    target = f"memory://{tmp_path.name}{form}/ocean"
+    base = f"memory://{tmp_path.name}{form}"
+    first, second = (f"{base}/{Path(path).name}" for path in archives(tmp_path, 2))
+    for url in (first, second):
+        fsspec.filesystem("memory").pipe_file(url, (tmp_path / url.rpartition("/")[2]).read_bytes())
+    target = f"{base}/ocean"
     ba.write(ba.scan(first), target, format=form)
     ba.append(target, [second], "time")
     opened: Any = ba.open(target)
