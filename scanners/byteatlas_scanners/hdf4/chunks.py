@@ -1,0 +1,174 @@
+"""Chunked elements: the table of chunks, a Vdata, as a manifest."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.errors import CorruptFile, Unsupported
+from byteatlas.manifest.kinds.joined import joined_chunks
+from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo
+from byteatlas.meta.model import CodecSpec, Encoding
+from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.parsers import all_of, read
+from byteatlas.scanning.reasons import Reason
+from byteatlas.types import ByteRange, Shape
+from byteatlas_scanners.hdf4.file import MOST_RECORD, Hdf4File
+from byteatlas_scanners.hdf4.format.directory import Directory
+from byteatlas_scanners.hdf4.format.elements import ChunkedElement, find_stored, load_one
+from byteatlas_scanners.hdf4.format.tags import SPECIAL, Special, Tag
+from byteatlas_scanners.hdf4.format.vdata import BY_RECORD, Vdata
+from byteatlas_scanners.hdf4.storage import Placement, Ranges, compression_codec, grid_of, stored_ranges
+
+CLASS = "_HDF_CHK_TBL_0"
+MOST_CHUNKS = 1 << 26
+DESCRIPTION = 14
+"""Bytes of a compressed element's description up to the coder's own numbers."""
+
+
+class Listed(NamedTuple):
+    """Chunks of the table: their places in the grid, and the keys of their elements."""
+
+    flat: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+
+def place_chunks(file: Hdf4File, element: ChunkedElement, shape: Shape, serializer: CodecSpec) -> Parse[Placement]:
+    """A chunked dataset. Raises `CorruptFile`, `Unsupported`."""
+    _check(element, shape)
+    codec = None if element.compression is None else compression_codec(element.compression, element.itemsize)
+    encodings = (Encoding((serializer,) if codec is None else (serializer, codec)),)
+    grid = grid_of(shape, element.chunk)
+    if math.prod(grid) > MOST_CHUNKS:
+        raise Unsupported(Reason.TOO_LARGE, f"{math.prod(grid)} chunks")
+    listed = yield from _listed(file, element, grid)
+    fill = element.fill if len(element.fill) == element.itemsize else None
+    manifest = yield from _manifest(file.directory, file.source, element, listed, grid)
+    return Placement(element.chunk, encodings, manifest, fill)
+
+
+def _check(element: ChunkedElement, shape: Shape) -> None:
+    if len(element.shape) != len(shape) or element.shape[1:] != shape[1:]:
+        raise CorruptFile(0, f"chunks of an array of shape {element.shape} for one of shape {shape}")
+    if element.shape[:1] != shape[:1] and not element.unlimited[0]:
+        raise CorruptFile(0, f"chunks of an array of shape {element.shape} for one of shape {shape}")
+
+
+def _listed(file: Hdf4File, element: ChunkedElement, grid: Shape) -> Parse[Listed]:
+    """The chunks that were written and lie inside of the array; of two at one place the first counts."""
+    table = file.table(element.table)
+    if table is None or table.kind != CLASS or table.interlace != BY_RECORD:
+        raise CorruptFile(0, f"the table of chunks (Vdata {element.table}) is not there")
+    raw = yield from load_one(file.directory, Tag.VDATA, element.table, MOST_RECORD)
+    records = np.frombuffer(raw, _record(table, len(grid)), -1 if not table.count else table.count) if raw else None
+    if records is None or not table.count:
+        return Listed(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    origin = records["origin"].astype(np.int64).reshape(len(records), len(grid))
+    tags = records["tag"].astype(np.int64)
+    inside = ((origin >= 0) & (origin < np.array(grid))).all(axis=1) & (tags != Tag.NULL)
+    tags = tags & ~SPECIAL
+    if (tags[inside] != Tag.CHUNK).any():
+        raise Unsupported(Reason.LAYOUT, "chunks that are tables of chunks")
+    flat = np.ravel_multi_index(tuple(origin[inside].T), grid) if len(grid) else np.zeros(int(inside.sum()), np.int64)
+    flat, first = np.unique(flat, return_index=True)
+    return Listed(flat.astype(np.int64), (tags << 16 | records["ref"].astype(np.int64))[inside][first])
+
+
+def _record(table: Vdata, rank: int) -> np.dtype[np.void]:
+    """Origin, tag and reference number, as the table's fields have them."""
+    by_name = {field.name: field for field in table.fields}
+    try:
+        origin, tag, ref = (by_name[name] for name in ("origin", "chk_tag", "chk_ref"))
+    except KeyError as error:
+        raise CorruptFile(0, f"a table of chunks without the field {error}") from error
+    ends = (origin.offset + 4 * rank, tag.offset + 2, ref.offset + 2)
+    if origin.order != rank or max(ends) > table.record:
+        raise CorruptFile(0, f"a table of chunks in {origin.order} dimensions, not {rank}")
+    return np.dtype(
+        {
+            "names": ["origin", "tag", "ref"],
+            "formats": [(">i4", (rank,)), ">u2", ">u2"],
+            "offsets": [origin.offset, tag.offset, ref.offset],
+            "itemsize": table.record,
+        }
+    )
+
+
+def _manifest(
+    directory: Directory, source: SourceInfo, element: ChunkedElement, listed: Listed, grid: Shape
+) -> Parse[ChunkManifest]:
+    nbytes = math.prod(element.chunk) * element.itemsize
+    rows = np.array([directory.rows.get(key, -1) for key in listed.keys.tolist()], np.int64)
+    if (rows < 0).any():
+        raise CorruptFile(0, f"chunk {int(listed.keys[rows < 0][0]) & 0xFFFF} is not in the file's directory")
+    if element.compression is not None:
+        rows = yield from _compressed(directory, rows, nbytes)
+    offset, length = directory.offsets[rows], directory.lengths[rows]
+    linked = np.flatnonzero(directory.special[rows])
+    if len(linked):
+        return (yield from _joined(directory, source, listed, rows, nbytes, element.compression is not None, grid))
+    if element.compression is None:
+        if (length < nbytes).any():
+            raise CorruptFile(int(offset[length < nbytes][0]), f"a chunk of less than {nbytes} bytes")
+        length = np.full(len(rows), nbytes, np.int64)
+    beyond = offset + length > directory.size
+    if beyond.any():
+        raise CorruptFile(int(offset[beyond][0]), f"a chunk lies outside of the file ({directory.size} bytes)")
+    total = math.prod(grid)
+    number = np.full(total, MISSING, np.int32)
+    offsets, lengths = np.zeros(total, np.uint64), np.zeros(total, np.uint64)
+    number[listed.flat], offsets[listed.flat], lengths[listed.flat] = 0, offset, length
+    return ChunkManifest(grid, (source,), number, offsets, lengths)
+
+
+def _compressed(directory: Directory, rows: NDArray[np.int64], nbytes: int) -> Parse[NDArray[np.int64]]:
+    """The rows of the compressed data of chunks, which their descriptions name."""
+    if not directory.special[rows].all():
+        raise Unsupported(Reason.LAYOUT, "chunks of which only some are compressed")
+    offsets, lengths = directory.offsets[rows].tolist(), directory.lengths[rows].tolist()
+    if any(o + n > directory.size or n < DESCRIPTION for o, n in zip(offsets, lengths, strict=True)):
+        raise CorruptFile(0, "the description of a chunk lies outside of the file, or is cut off")
+    places = [ByteRange(o, min(n, 64)) for o, n in zip(offsets, lengths, strict=True)]
+    found = [bytes(raw) for raw in (yield from read(places))] if places else []
+    keys: list[int] = []
+    for raw in found:
+        kind, length, ref = raw[:2], int.from_bytes(raw[4:8], "big"), int.from_bytes(raw[8:10], "big")
+        if int.from_bytes(kind, "big") != Special.COMPRESSED or length != nbytes:
+            raise CorruptFile(0, f"a chunk that decodes to {length} bytes, not {nbytes}")
+        keys.append(Tag.COMPRESSED << 16 | ref)
+    if len({raw[10:] for raw in found}) > 1:
+        raise Unsupported(Reason.LAYOUT, "chunks that are compressed in several ways")
+    data = np.array([directory.rows.get(key, -1) for key in keys], np.int64)
+    if (data < 0).any():
+        raise CorruptFile(0, "the compressed data of a chunk are not in the file's directory")
+    return data
+
+
+def _joined(
+    directory: Directory,
+    source: SourceInfo,
+    listed: Listed,
+    rows: NDArray[np.int64],
+    nbytes: int,
+    compressed: bool,
+    grid: Shape,
+) -> Parse[ChunkManifest]:
+    """Chunks of which some lie in linked blocks."""
+    parts = yield from all_of([_ranges(directory, source, int(r), None if compressed else nbytes) for r in rows])
+    chunk = np.repeat(listed.flat, [len(p.source) for p in parts])
+    if any(p.files != (source,) for p in parts):
+        raise Unsupported(Reason.EXTERNAL_STORAGE, "chunks in other files")
+    columns = [np.concatenate([getattr(p, name) for p in parts]) for name in ("source", "offset", "length")]
+    zeros = max((int(p.length[p.source < 0].max(initial=0)) for p in parts), default=0)
+    return joined_chunks(grid, (source,), chunk, columns[0], columns[1], columns[2], bytes(zeros))
+
+
+def _ranges(directory: Directory, source: SourceInfo, row: int, need: int | None) -> Parse[Ranges]:
+    key = int(directory.keys[row])
+    found = yield from find_stored(directory, key >> 16, key & 0xFFFF)
+    if found is None or found.length < (need or 0):
+        raise CorruptFile(0, f"a chunk of less than {need} bytes")
+    return (yield from stored_ranges(found, 0, found.length if need is None else need, source))
