@@ -53,6 +53,8 @@ def place_chunks(file: Hdf4File, element: ChunkedElement, shape: Shape, serializ
 def _check(element: ChunkedElement, shape: Shape) -> None:
     if len(element.shape) != len(shape) or element.shape[1:] != shape[1:]:
         raise CorruptFile(0, f"chunks of an array of shape {element.shape} for one of shape {shape}")
+    if element.length != math.prod(element.shape) * element.itemsize and not any(element.unlimited):
+        raise CorruptFile(0, f"{element.length} bytes of an array of shape {element.shape}")
     if element.shape[:1] != shape[:1] and not element.unlimited[0]:
         raise CorruptFile(0, f"chunks of an array of shape {element.shape} for one of shape {shape}")
 

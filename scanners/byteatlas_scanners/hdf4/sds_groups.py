@@ -47,13 +47,17 @@ def read_datasets(file: Hdf4File) -> Parse[Contents]:
     elements = yield from gather([find_element(file.directory, tag, ref) for tag, ref in asked])
     flags = yield from gather([_flags(file, group) for group in groups])
     found: list[ScientificDataset] = []
-    dims = 0
+    dims = passed = 0
     for i, group in enumerate(groups):
         name = f"Data-Set-{group.key.ref}"
         try:
-            made = list(_datasets(file, group, elements[2 * i], elements[2 * i + 1], flags[i], len(found), dims))
+            made = list(
+                _datasets(file, group, elements[2 * i], elements[2 * i + 1], flags[i], len(found) + passed, dims)
+            )
         except FileFault as error:
             refused.append((name, error))
+            rank = _rank(file, group)  # the numbers of those behind it should not change
+            dims, passed = dims + rank, passed + rank + 1
             continue
         dims += len(made[-1].shape)
         found += made
@@ -91,16 +95,26 @@ def _flags(file: Hdf4File, group: OldGroup) -> Parse[bytes]:
     return bytes((yield from one(ByteRange(place.offset, length))))
 
 
+def _rank(file: Hdf4File, group: OldGroup) -> int:
+    """The number of dimensions of a group that cannot be read, as far as it is known."""
+    try:
+        return min(MOST_RANK, Cursor(file.record(Tag.DIMENSIONS, group.ref(Tag.DIMENSIONS))).number(2))
+    except FileFault:
+        return 0
+
+
 def _datasets(
     file: Hdf4File,
     group: OldGroup,
     element: Element | FileFault | None,
     scales: Element | FileFault | None,
-    flags: bytes,
+    flags: bytes | FileFault,
     index: int,
     dims: int,
 ) -> Iterator[ScientificDataset]:
     """The dimensions of a group that are datasets, then its own."""
+    if isinstance(flags, FileFault):
+        raise flags
     record = Cursor(file.record(Tag.DIMENSIONS, group.ref(Tag.DIMENSIONS)))
     rank = record.number(2)
     if not 0 < rank <= MOST_RANK:
@@ -161,7 +175,7 @@ def _attributes(file: Hdf4File, group: OldGroup, dtype: np.dtype[np.generic]) ->
 def _calibration(raw: bytes) -> dict[str, JSON]:
     """Four numbers and the type of the uncalibrated data, in one of two widths."""
     wide = len(raw) == 36
-    if len(raw) < 20:
+    if len(raw) < 18:
         raise CorruptFile(0, f"{len(raw)} bytes of calibration")
     numbers = np.frombuffer(raw, ">f8" if wide else ">f4", 4).tolist()
     last = np.frombuffer(raw, ">i4" if wide else ">i2", 1, 32 if wide else 16)

@@ -1,7 +1,7 @@
 """Datasets of files of HDF 3.3 and later: Vgroups of the classes ``CDF0.0``, ``Var0.0`` and ``Dim0.0``.
 
-The library reads them so (hdf_read_dims and hdf_read_vars of cdf.c): dimensions by name, the first one of a name counts;
-the length of an unlimited dimension is each dataset's own.
+The library reads them so (hdf_read_dims and hdf_read_vars of cdf.c): dimensions by name, the first one of a name
+counts; the length of an unlimited dimension is each dataset's own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Data elements in all their forms: plain, in linked blocks, in other files, compressed, chunked.
 
-A special element's descriptor leads to a description, whose first number says what it is (HDF 4.2 specification, chapter
-"Extended tags"; for chunked elements the header comment of the library's hchunks.c).
+A special element's descriptor leads to a description, whose first number says what it is (HDF 4.2 specification,
+chapter "Extended tags"; for chunked elements the header comment of the library's hchunks.c).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from byteatlas_scanners.hdf4.format.records import Cursor
 
 NEWEST, WITH_ATTRIBUTES = 4, 1
 ENDING = 5
-"""Bytes at a record's end in which its version stands (one more than it should be; so it has been from the beginning)."""
+"""Bytes at a record's end, in which its version stands: one more than it should be, as it has always been."""
 
 
 @dataclass(frozen=True, slots=True)

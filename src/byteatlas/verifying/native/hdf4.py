@@ -43,7 +43,12 @@ class SdsArray:
         return None
 
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
-        values = np.asarray(self.dataset.get()) if 0 not in self.shape else np.empty(self.shape)
+        from pyhdf.error import HDF4Error
+
+        try:
+            values = np.asarray(self.dataset.get()) if 0 not in self.shape else np.empty(self.shape)
+        except HDF4Error as error:
+            raise OSError(str(error)) from error
         return np.asarray(values.reshape(self.shape)[selection])
 
 
@@ -114,7 +119,15 @@ class Hdf4Native:
     tables: Any
 
     def array(self, path: str, locators: tuple[str, ...]) -> NativeArray | None:
-        """By what the scan report says: ``sds/3``, ``vdata/7`` (a reference number)."""
+        """By what the scan report says: ``sds/3``, ``vdata/7`` (a reference number). None where the library fails."""
+        from pyhdf.error import HDF4Error
+
+        try:
+            return self._array(locators)
+        except HDF4Error:
+            return None
+
+    def _array(self, locators: tuple[str, ...]) -> NativeArray | None:
         kind, _, number = (locators[0] if len(locators) == 1 else "").partition("/")
         if kind == "sds" and number.isdigit():
             return SdsArray(self.datasets.select(int(number)))
