@@ -52,11 +52,10 @@ def _grid(group: VirtualGroup, grid: Grid) -> VirtualGroup:
     """The fields' dimensions become y and x. Coordinates are cell centres."""
     mapping = grid_mapping(grid)
     attributes: dict[str, JSON] = {"grid_mapping": GRID_MAPPING} if mapping else {}
-    sizes = {"y": grid.rows, "x": grid.columns}
     below = {
-        name: _grid_fields(part, sizes, attributes) if name in FIELDS else part for name, part in group.groups.items()
+        name: _grid_fields(part, grid, attributes) if name in FIELDS else part for name, part in group.groups.items()
     }
-    changed = replace(_grid_fields(group, sizes, attributes), groups=below)
+    changed = replace(_grid_fields(group, grid, attributes), groups=below)
     target = next((name for name in FIELDS if name in below), None)
     extra = {**_coordinates(grid), **({GRID_MAPPING: _inline(np.zeros((), np.int64), (), mapping)} if mapping else {})}
     if target is None:
@@ -70,11 +69,12 @@ def _new(extra: Mapping[str, VirtualArray], group: VirtualGroup) -> dict[str, Vi
     return {name: array for name, array in extra.items() if name not in group.arrays and name not in group.groups}
 
 
-def _grid_fields(group: VirtualGroup, sizes: Mapping[str, int], attributes: Mapping[str, JSON]) -> VirtualGroup:
+def _grid_fields(group: VirtualGroup, grid: Grid, attributes: Mapping[str, JSON]) -> VirtualGroup:
+    sizes = {"y": grid.rows, "x": grid.columns}
     names = {X_DIM: "x", Y_DIM: "y"}
     arrays: dict[str, VirtualArray] = {}
     for name, array in group.arrays.items():
-        dims = tuple(_plain(dim) for dim in array.meta.dimension_names or ())
+        dims = _dims(array, grid.fields.get(name))
         renamed = tuple(names.get(dim or "", dim) for dim in dims)
         fits = all(sizes.get(d or "", n) == n for d, n in zip(renamed, array.meta.shape, strict=False))
         meta = array.meta
@@ -118,12 +118,14 @@ def _swath(group: VirtualGroup, swath: Swath) -> VirtualGroup:
     parts = [group, *(group.groups[name] for name in FIELDS if name in group.groups)]
     located = {n: a for part in parts for n, a in part.arrays.items() if n in swath.geolocation}
     latitude, longitude = (next((n for n in located if n.lower() == word), None) for word in ("latitude", "longitude"))
-    over = set(_dims(located[latitude])) if latitude is not None and longitude is not None else None
+    over: set[str | None] | None = None
+    if latitude is not None and longitude is not None:
+        over = set(_dims(located[latitude], swath.fields.get(latitude)))
 
     def fields(part: VirtualGroup) -> VirtualGroup:
         arrays: dict[str, VirtualArray] = {}
         for name, array in part.arrays.items():
-            dims = _dims(array)
+            dims = _dims(array, swath.fields.get(name))
             unique = len(set(dims)) == len(dims)
             meta = replace(array.meta, dimension_names=dims) if dims and unique else array.meta
             here = over is not None and latitude in part.arrays and longitude in part.arrays
@@ -143,7 +145,10 @@ def _swath(group: VirtualGroup, swath: Swath) -> VirtualGroup:
     return replace(changed, groups=below)
 
 
-def _dims(array: VirtualArray) -> tuple[str | None, ...]:
+def _dims(array: VirtualArray, said: tuple[str, ...] | None) -> tuple[str | None, ...]:
+    """As the metadata say where they fit the array, else its own."""
+    if said is not None and len(said) == len(array.meta.shape):
+        return said
     return tuple(_plain(dim) for dim in array.meta.dimension_names or ())
 
 

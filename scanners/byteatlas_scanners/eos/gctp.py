@@ -130,8 +130,9 @@ def _projected(grid: Grid) -> tuple[Projection, list[float], tuple[float, float]
         return None
     given = grid.parameters
     values = [degrees(given[p.place]) if p.kind == ANGLE else given[p.place] for p in projection.parameters]
-    if any(p.kind == SCALE and not v > 0 for p, v in zip(projection.parameters, values, strict=True)):
-        return None
+    for parameter, value in zip(projection.parameters, values, strict=True):
+        if (parameter.kind == SCALE and not value > 0) or (parameter.wkt.startswith("Latitude") and abs(value) > 90):
+            return None
     return projection, values, (given[6], given[7])
 
 

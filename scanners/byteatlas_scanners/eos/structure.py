@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from byteatlas.types import JSON
-from byteatlas.values import dataclass
+from byteatlas.values import dataclass, field
 from byteatlas_scanners.eos.odl import Odl, objects, parse_odl
 
 ORIGINS = {"HDFE_GD_UL": (1, 1), "HDFE_GD_UR": (-1, 1), "HDFE_GD_LL": (1, -1), "HDFE_GD_LR": (-1, -1)}
@@ -22,6 +22,7 @@ class Grid:
             where the file has no numbers.
         origin: as in `ORIGINS`.
         parameters: of the projection, as GCTP has them.
+        fields: the dimensions of each field.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Grid:
     sphere: int
     zone: int
     origin: tuple[int, int]
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Swath:
     name: str
     geolocation: tuple[str, ...]
     maps: tuple[tuple[str, str, int, int], ...]
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,20 @@ def _grid(each: Odl) -> Grid | None:
         name, columns, rows, corners[0], corners[1], projection, numbers[:15] + (0.0,) * max(0, 15 - len(numbers)),
         _integer(each.get("SphereCode"), -1), _integer(each.get("ZoneCode"), 0),
         ORIGINS.get(str(each.get("GridOrigin", "")).removeprefix("HE5_"), (1, 1)),
+        _fields(each, "DataField"),
     )  # fmt: skip
+
+
+def _fields(each: Odl, *kinds: str) -> dict[str, tuple[str, ...]]:
+    """The names of fields with their dimensions."""
+    names = {"DataField": "DataFieldName", "GeoField": "GeoFieldName"}
+    found: dict[str, tuple[str, ...]] = {}
+    for kind in kinds:
+        for one in objects(each, kind):
+            dims = one.get("DimList")
+            if isinstance(dims, (list, str)):
+                found[str(one.get(names[kind], ""))] = (dims,) if isinstance(dims, str) else tuple(map(str, dims))
+    return found
 
 
 def _pair(value: JSON) -> tuple[float, float] | None:
@@ -105,9 +121,10 @@ def degrees(packed: float) -> float:
 
 
 def _swath(each: Odl) -> Swath:
-    fields = [str(field.get("GeoFieldName", "")) for field in objects(each, "GeoField")]
+    fields = [str(one.get("GeoFieldName", "")) for one in objects(each, "GeoField")]
     maps = [_map(one) for one in objects(each, "DimensionMap")]
-    return Swath(str(each.get("SwathName", "")), tuple(filter(None, fields)), tuple(m for m in maps if m is not None))
+    dims = _fields(each, "GeoField", "DataField")
+    return Swath(str(each.get("SwathName", "")), tuple(filter(None, fields)), tuple(m for m in maps if m), dims)
 
 
 def _map(one: Mapping[str, JSON]) -> tuple[str, str, int, int] | None:

@@ -17,7 +17,7 @@ from byteatlas.scanning.parsers import all_of, read
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange, Shape
 from byteatlas_scanners.hdf4.file import MOST_RECORD, Hdf4File
-from byteatlas_scanners.hdf4.format.directory import Directory
+from byteatlas_scanners.hdf4.format.directory import NOWHERE, Directory
 from byteatlas_scanners.hdf4.format.elements import ChunkedElement, find_stored, load_one
 from byteatlas_scanners.hdf4.format.tags import SPECIAL, Special, Tag
 from byteatlas_scanners.hdf4.format.vdata import BY_RECORD, Vdata
@@ -25,8 +25,10 @@ from byteatlas_scanners.hdf4.storage import Placement, Ranges, compression_codec
 
 CLASS = "_HDF_CHK_TBL_0"
 MOST_CHUNKS = 1 << 26
-DESCRIPTION = 14
-"""Bytes of a compressed element's description up to the coder's own numbers."""
+DESCRIPTION, LONGEST_DESCRIPTION = 14, 64
+"""Bytes of a compressed element's description: up to the coder's own numbers, and at most."""
+NEAR, MOST_TOGETHER = 8 << 10, 128
+"""Descriptions that begin within so many bytes of each other are read together, so many at most."""
 
 
 class Listed(NamedTuple):
@@ -103,9 +105,10 @@ def _manifest(
     directory: Directory, source: SourceInfo, element: ChunkedElement, listed: Listed, grid: Shape
 ) -> Parse[ChunkManifest]:
     nbytes = math.prod(element.chunk) * element.itemsize
-    rows = np.array([directory.rows.get(key, -1) for key in listed.keys.tolist()], np.int64)
-    if (rows < 0).any():
-        raise CorruptFile(0, f"chunk {int(listed.keys[rows < 0][0]) & 0xFFFF} is not in the file's directory")
+    rows = directory.rows_of(listed.keys)
+    gone = (rows < 0) | (directory.offsets[rows] == NOWHERE) if len(rows) else rows < 0
+    if gone.any():
+        raise CorruptFile(0, f"chunk {int(listed.keys[gone][0]) & 0xFFFF} is not in the file's directory")
     if element.compression is not None:
         rows = yield from _compressed(directory, rows, nbytes)
     offset, length = directory.offsets[rows], directory.lengths[rows]
@@ -130,23 +133,50 @@ def _compressed(directory: Directory, rows: NDArray[np.int64], nbytes: int) -> P
     """The rows of the compressed data of chunks, which their descriptions name."""
     if not directory.special[rows].all():
         raise Unsupported(Reason.LAYOUT, "chunks of which only some are compressed")
-    offsets, lengths = directory.offsets[rows].tolist(), directory.lengths[rows].tolist()
-    if any(o + n > directory.size or n < DESCRIPTION for o, n in zip(offsets, lengths, strict=True)):
+    if not len(rows):
+        return rows
+    offsets, lengths = directory.offsets[rows], directory.lengths[rows]
+    if (lengths < DESCRIPTION).any() or (offsets + lengths > directory.size).any():
         raise CorruptFile(0, "the description of a chunk lies outside of the file, or is cut off")
-    places = [ByteRange(o, min(n, 64)) for o, n in zip(offsets, lengths, strict=True)]
-    found = [bytes(raw) for raw in (yield from read(places))] if places else []
-    keys: list[int] = []
-    for raw in found:
-        kind, length, ref = raw[:2], int.from_bytes(raw[4:8], "big"), int.from_bytes(raw[8:10], "big")
-        if int.from_bytes(kind, "big") != Special.COMPRESSED or length != nbytes:
-            raise CorruptFile(0, f"a chunk that decodes to {length} bytes, not {nbytes}")
-        keys.append(Tag.COMPRESSED << 16 | ref)
-    if len({raw[10:] for raw in found}) > 1:
+    size = int(lengths[0])
+    if (lengths != size).any() or size > LONGEST_DESCRIPTION:
         raise Unsupported(Reason.LAYOUT, "chunks that are compressed in several ways")
-    data = np.array([directory.rows.get(key, -1) for key in keys], np.int64)
-    if (data < 0).any():
+    found = yield from _records(offsets, size)
+    decoded = _numbers(found[:, 4:8])
+    if (_numbers(found[:, :2]) != Special.COMPRESSED).any() or (decoded != nbytes).any():
+        raise CorruptFile(0, f"a chunk that does not decode to {nbytes} bytes")
+    if (found[:, 10:] != found[0, 10:]).any():
+        raise Unsupported(Reason.LAYOUT, "chunks that are compressed in several ways")
+    data = directory.rows_of(Tag.COMPRESSED << 16 | _numbers(found[:, 8:10]))
+    if (data < 0).any() or (directory.offsets[data] == NOWHERE).any():
         raise CorruptFile(0, "the compressed data of a chunk are not in the file's directory")
     return data
+
+
+def _records(offsets: NDArray[np.int64], size: int) -> Parse[NDArray[np.uint8]]:
+    """Records of one size at many places, those that are near to each other in one range; shape (places, size)."""
+    order = np.argsort(offsets, kind="stable")
+    places = offsets[order]
+    borders = np.flatnonzero(np.diff(places) > NEAR) + 1
+    found = np.empty((len(places), size), np.uint8)
+    groups = [g for part in np.split(np.arange(len(places)), borders) for g in _bounded(part)]
+    windows = [ByteRange(int(places[g[0]]), int(places[g[-1]] - places[g[0]]) + size) for g in groups]
+    for group, data in zip(groups, (yield from read(windows)), strict=True):
+        at = (places[group] - places[group[0]])[:, None] + np.arange(size)
+        found[order[group]] = np.frombuffer(data, np.uint8)[at]
+    return found
+
+
+def _bounded(part: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Neighbours in groups of a bounded number, so that no window is very long."""
+    return np.array_split(part, -(-len(part) // MOST_TOGETHER))
+
+
+def _numbers(raw: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Big-endian numbers, one to a row."""
+    scale = 256 ** np.arange(raw.shape[1] - 1, -1, -1, dtype=np.int64)
+    found: NDArray[np.int64] = raw.astype(np.int64) @ scale
+    return found
 
 
 def _joined(

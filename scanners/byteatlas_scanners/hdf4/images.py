@@ -149,7 +149,7 @@ def _oldest(file: Hdf4File) -> Iterator[RasterImage]:
             raw = file.records.get(Key(Tag.IMAGE_SIZE_8, key.ref))
             if isinstance(raw, bytes) and len(raw) >= 4:
                 columns, rows = Cursor(raw).numbers(2)
-                palette = Key(Tag.PALETTE_8, key.ref) if file.directory.has(Tag.PALETTE_8, key.ref) else None
+                palette = Key(Tag.PALETTE_8, key.ref) if file.directory.find(Tag.PALETTE_8, key.ref) else None
                 yield RasterImage(
                     0, f"Raster Image #{key.ref}", (key,), key, (rows, columns, 1), np.dtype("u1"),
                     compression=compression, palette=palette,

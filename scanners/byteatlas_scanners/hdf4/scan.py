@@ -12,7 +12,7 @@ from byteatlas.scanning.parsers import all_of, gather
 from byteatlas.scanning.reasons import Reason
 from byteatlas.scanning.report import INCOMPLETE, left_out, refusal
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, field
+from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.eos.decorate import decorate
 from byteatlas_scanners.eos.structure import parse_structure
 from byteatlas_scanners.hdf4 import sds_groups, sds_vgroups
@@ -64,7 +64,10 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     """The file as a tree. Raises `CorruptFile` when its directory cannot be read."""
     file = yield from open_file(source, options)
     top = sds_vgroups.top_group(file)
-    contents = yield from (sds_groups.read_datasets(file) if top is None else sds_vgroups.read_datasets(file, top))
+    contents = Contents() if top is None else (yield from sds_vgroups.read_datasets(file, top))
+    if not contents.datasets and not contents.refused:  # older files, and those whose Vgroups are damaged
+        old = yield from sds_groups.read_datasets(file)
+        contents = replace(contents, datasets=old.datasets, refused=old.refused)
     tree = Tree(arrange(file))
     tree.taken.update(tree.hierarchy.owners)
     yield from all_of([_datasets(file, contents, tree), _tables(file, tree), _images(file, tree)])

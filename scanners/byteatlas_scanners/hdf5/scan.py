@@ -11,6 +11,7 @@ from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.parsers import all_of, elsewhere, gather
 from byteatlas.scanning.report import detail_of
 from byteatlas.types import JSON
+from byteatlas_scanners.eos.hdf5 import with_structure
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
 from byteatlas_scanners.hdf5.external_storage import locate_external
 from byteatlas_scanners.hdf5.format.superblock import search, sniff
@@ -54,7 +55,7 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     yield from locate_external(files)
     facts = yield from all_of([_facts(file) for file in files.by_url.values()])
     builder = Builder(files, {id(file): f for file, f in zip(files.by_url.values(), facts, strict=True)})
-    return builder.build(main, main.root)
+    return (yield from with_structure(builder.build(main, main.root)))
 
 
 def _facts(file: File) -> Parse[Facts]:

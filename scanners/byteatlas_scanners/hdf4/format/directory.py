@@ -20,6 +20,9 @@ MOST_BLOCKS = 1 << 16
 MOST_ENTRIES = 1 << 22
 NOWHERE = 2**32 - 1
 
+MANY = (Tag.CHUNK, Tag.COMPRESSED)
+"""Tags that a file may have very many elements of."""
+
 ENTRIES = np.dtype([("tag", ">u2"), ("ref", ">u2"), ("offset", ">u4"), ("length", ">u4")])
 
 
@@ -44,10 +47,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Directory:
-    """All descriptors as columns, in the file's order, and the row of each key (of the first, where two have it).
+    """All descriptors as columns, in the file's order.
 
     Attributes:
         keys: tag << 16 | reference number.
+        rows: by key, the row of the first descriptor that has it; without those of `MANY`.
+        many: the keys of `MANY`, in order, each once; ``many_rows`` are their rows.
     """
 
     size: int
@@ -56,16 +61,29 @@ class Directory:
     lengths: NDArray[np.int64]
     special: NDArray[np.bool_]
     rows: dict[int, int]
+    many: NDArray[np.int64]
+    many_rows: NDArray[np.int64]
+
+    def row(self, tag: int, ref: int) -> int | None:
+        key = tag << 16 | ref
+        if tag not in MANY:
+            return self.rows.get(key)
+        at = int(np.searchsorted(self.many, key))
+        return int(self.many_rows[at]) if at < len(self.many) and self.many[at] == key else None
+
+    def rows_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of many elements with tags of `MANY`; -1 for those that are not there."""
+        if not len(self.many):
+            return np.full(len(keys), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.many, keys), len(self.many) - 1)
+        return np.where(self.many[at] == keys, self.many_rows[at], -1)
 
     def find(self, tag: int, ref: int) -> Place | None:
         """None for an element that is not there, or has no data."""
-        row = self.rows.get(tag << 16 | ref)
+        row = self.row(tag, ref)
         if row is None or self.offsets[row] == NOWHERE or self.lengths[row] == NOWHERE:
             return None
         return Place(int(self.offsets[row]), int(self.lengths[row]), bool(self.special[row]))
-
-    def has(self, tag: int, ref: int) -> bool:
-        return tag << 16 | ref in self.rows
 
     def of_tags(self, *tags: int) -> list[Key]:
         """The keys of all elements with one of these tags."""
@@ -109,8 +127,9 @@ def _directory(entries: NDArray[np.void], size: int) -> Directory:
     tags = np.where(special, tags & ~SPECIAL, tags)
     used = (tags != Tag.NULL) & (tags != Tag.FREE) & (tags != 0)
     keys = (tags << 16 | entries["ref"].astype(np.int64))[used]
-    rows: dict[int, int] = {}
-    for row, number in enumerate(keys.tolist()):
-        rows.setdefault(number, row)
+    often = np.isin(keys >> 16, MANY)
+    numbers = np.flatnonzero(~often)[::-1]
+    rows = dict(zip(keys[numbers].tolist(), numbers.tolist(), strict=True))
+    many, first = np.unique(keys[often], return_index=True)
     offsets, lengths = (entries[name].astype(np.int64)[used] for name in ("offset", "length"))
-    return Directory(size, keys, offsets, lengths, special[used], rows)
+    return Directory(size, keys, offsets, lengths, special[used], rows, many, np.flatnonzero(often)[first])
