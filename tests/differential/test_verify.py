@@ -55,7 +55,7 @@ def test_scans_and_maps(tmp_path: Path) -> None:
 
 def test_combined(tmp_path: Path) -> None:
     files = small_archive()
-    combined = ba.combine(files, concat="time")
+    combined = ba.combine(files, concat="time", inline_uneven=0)
     report = ba.verify(combined)
     assert report.counts == {"equal": 9}
     assert next(i for i in report.items if i.path == "sst").files == len(files)
@@ -84,7 +84,7 @@ def test_packed_in_different_ways(tmp_path: Path) -> None:
         packed(tmp_path / "2.nc", 2, "i2", 0.25, 1.0, -9),
         packed(tmp_path / "3.nc", 4, "i4", 0.01, 5.0, 7),
     ]
-    combined = ba.combine(files, concat="time")
+    combined = ba.combine(files, concat="time", inline_uneven=0)
     report = ba.verify(combined)
     assert report.ok, report
     assert status(report, "a") == ("equal", "packed in several ways: unpacked values compared")
