@@ -153,13 +153,14 @@ def _dims(array: VirtualArray, said: tuple[str, ...] | None) -> tuple[str | None
 
 
 def _inline(values: NDArray[np.generic], dims: tuple[str, ...], attributes: Mapping[str, JSON]) -> VirtualArray:
-    little = values.astype(values.dtype.newbyteorder("<"))
+    raw = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes()
+    whole = Encoding((CodecSpec("bytes", {"endian": "little"}),))
     meta = ArrayMeta(
         shape=values.shape,
         data_type=from_numpy(values.dtype),
         grid=RegularGrid(values.shape),
-        encodings=(Encoding((CodecSpec("bytes", {"endian": "little"}),)),),
+        encodings=(whole,),
         dimension_names=dims,
         attributes=attributes,
     )
-    return VirtualArray(meta, inline_manifest((1,) * values.ndim, {0: little.tobytes()}))
+    return VirtualArray(meta, inline_manifest((1,) * values.ndim, {0: raw}))

@@ -17,7 +17,7 @@ from byteatlas_scanners.hdf4.chunks import place_chunks
 from byteatlas_scanners.hdf4.file import Hdf4File
 from byteatlas_scanners.hdf4.format.elements import ChunkedElement, Element, element_length
 from byteatlas_scanners.hdf4.sds import ScientificDataset
-from byteatlas_scanners.hdf4.storage import Placement, Wanted, place_element
+from byteatlas_scanners.hdf4.storage import ElementPlacement, Wanted, place_element
 from byteatlas_scanners.hdf4.values.number_types import default_fill
 
 FILL = "_FillValue"
@@ -56,7 +56,7 @@ def dataset_array(file: Hdf4File, dataset: ScientificDataset) -> Parse[VirtualAr
 
 def place(
     file: Hdf4File, element: Element | None, shape: Shape, dtype: np.dtype[Any], skip: int = 0
-) -> Parse[Placement]:
+) -> Parse[ElementPlacement]:
     """Where an array's bytes are. Raises `CorruptFile`, `Unsupported`."""
     if isinstance(element, ChunkedElement):
         if element.itemsize != dtype.itemsize:
@@ -66,7 +66,7 @@ def place(
     return (yield from place_element(element, wanted, file.source, file.options))
 
 
-def _fill(dataset: ScientificDataset, dtype: np.dtype[Any], placement: Placement) -> Any:
+def _fill(dataset: ScientificDataset, dtype: np.dtype[Any], placement: ElementPlacement) -> Any:
     """What elements that nobody wrote read as."""
     native = dtype.newbyteorder("=")
     if placement.fill is not None:

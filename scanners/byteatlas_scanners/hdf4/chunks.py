@@ -19,9 +19,9 @@ from byteatlas.types import ByteRange, Shape
 from byteatlas_scanners.hdf4.file import MOST_RECORD, Hdf4File
 from byteatlas_scanners.hdf4.format.directory import NOWHERE, Directory
 from byteatlas_scanners.hdf4.format.elements import ChunkedElement, find_stored, load_one
-from byteatlas_scanners.hdf4.format.tags import SPECIAL, Special, Tag
+from byteatlas_scanners.hdf4.format.tags import SPECIAL, ElementTag, Special
 from byteatlas_scanners.hdf4.format.vdata import BY_RECORD, Vdata
-from byteatlas_scanners.hdf4.storage import Placement, Ranges, compression_codec, grid_of, stored_ranges
+from byteatlas_scanners.hdf4.storage import ElementPlacement, ElementRanges, compression_codec, grid_of, stored_ranges
 
 CLASS = "_HDF_CHK_TBL_0"
 MOST_CHUNKS = 1 << 26
@@ -31,14 +31,16 @@ NEAR, MOST_TOGETHER = 8 << 10, 128
 """Descriptions that begin within so many bytes of each other are read together, so many at most."""
 
 
-class Listed(NamedTuple):
+class ListedChunks(NamedTuple):
     """Chunks of the table: their places in the grid, and the keys of their elements."""
 
     flat: NDArray[np.int64]
     keys: NDArray[np.int64]
 
 
-def place_chunks(file: Hdf4File, element: ChunkedElement, shape: Shape, serializer: CodecSpec) -> Parse[Placement]:
+def place_chunks(
+    file: Hdf4File, element: ChunkedElement, shape: Shape, serializer: CodecSpec
+) -> Parse[ElementPlacement]:
     """A chunked dataset. Raises `CorruptFile`, `Unsupported`."""
     _check(element, shape)
     codec = None if element.compression is None else compression_codec(element.compression, element.itemsize)
@@ -49,7 +51,7 @@ def place_chunks(file: Hdf4File, element: ChunkedElement, shape: Shape, serializ
     listed = yield from _listed(file, element, grid)
     fill = element.fill if len(element.fill) == element.itemsize else None
     manifest = yield from _manifest(file.directory, file.source, element, listed, grid)
-    return Placement(element.chunk, encodings, manifest, fill)
+    return ElementPlacement(element.chunk, encodings, manifest, fill)
 
 
 def _check(element: ChunkedElement, shape: Shape) -> None:
@@ -61,24 +63,26 @@ def _check(element: ChunkedElement, shape: Shape) -> None:
         raise CorruptFile(0, f"chunks of an array of shape {element.shape} for one of shape {shape}")
 
 
-def _listed(file: Hdf4File, element: ChunkedElement, grid: Shape) -> Parse[Listed]:
+def _listed(file: Hdf4File, element: ChunkedElement, grid: Shape) -> Parse[ListedChunks]:
     """The chunks that were written and lie inside of the array; of two at one place the first counts."""
     table = file.table(element.table)
     if table is None or table.kind != CLASS or table.interlace != BY_RECORD:
         raise CorruptFile(0, f"the table of chunks (Vdata {element.table}) is not there")
-    raw = yield from load_one(file.directory, Tag.VDATA, element.table, MOST_RECORD)
-    records = np.frombuffer(raw, _record(table, len(grid)), -1 if not table.count else table.count) if raw else None
-    if records is None or not table.count:
-        return Listed(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    raw = yield from load_one(file.directory, ElementTag.VDATA, element.table, MOST_RECORD)
+    if not table.count:
+        return ListedChunks(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    if len(raw) < table.count * table.record:
+        raise CorruptFile(0, f"{len(raw)} bytes of a table of {table.count} chunks")
+    records = np.frombuffer(raw, _record(table, len(grid)), table.count)
     origin = records["origin"].astype(np.int64).reshape(len(records), len(grid))
     tags = records["tag"].astype(np.int64)
-    inside = ((origin >= 0) & (origin < np.array(grid))).all(axis=1) & (tags != Tag.NULL)
+    inside = ((origin >= 0) & (origin < np.array(grid))).all(axis=1) & (tags != ElementTag.NULL)
     tags = tags & ~SPECIAL
-    if (tags[inside] != Tag.CHUNK).any():
+    if (tags[inside] != ElementTag.CHUNK).any():
         raise Unsupported(Reason.LAYOUT, "chunks that are tables of chunks")
     flat = np.ravel_multi_index(tuple(origin[inside].T), grid) if len(grid) else np.zeros(int(inside.sum()), np.int64)
     flat, first = np.unique(flat, return_index=True)
-    return Listed(flat.astype(np.int64), (tags << 16 | records["ref"].astype(np.int64))[inside][first])
+    return ListedChunks(flat.astype(np.int64), (tags << 16 | records["ref"].astype(np.int64))[inside][first])
 
 
 def _record(table: Vdata, rank: int) -> np.dtype[np.void]:
@@ -102,7 +106,7 @@ def _record(table: Vdata, rank: int) -> np.dtype[np.void]:
 
 
 def _manifest(
-    directory: Directory, source: SourceInfo, element: ChunkedElement, listed: Listed, grid: Shape
+    directory: Directory, source: SourceInfo, element: ChunkedElement, listed: ListedChunks, grid: Shape
 ) -> Parse[ChunkManifest]:
     nbytes = math.prod(element.chunk) * element.itemsize
     rows = directory.rows_of(listed.keys)
@@ -147,7 +151,7 @@ def _compressed(directory: Directory, rows: NDArray[np.int64], nbytes: int) -> P
         raise CorruptFile(0, f"a chunk that does not decode to {nbytes} bytes")
     if (found[:, 10:] != found[0, 10:]).any():
         raise Unsupported(Reason.LAYOUT, "chunks that are compressed in several ways")
-    data = directory.rows_of(Tag.COMPRESSED << 16 | _numbers(found[:, 8:10]))
+    data = directory.rows_of(ElementTag.COMPRESSED << 16 | _numbers(found[:, 8:10]))
     if (data < 0).any() or (directory.offsets[data] == NOWHERE).any():
         raise CorruptFile(0, "the compressed data of a chunk are not in the file's directory")
     return data
@@ -182,7 +186,7 @@ def _numbers(raw: NDArray[np.uint8]) -> NDArray[np.int64]:
 def _joined(
     directory: Directory,
     source: SourceInfo,
-    listed: Listed,
+    listed: ListedChunks,
     rows: NDArray[np.int64],
     nbytes: int,
     compressed: bool,
@@ -198,7 +202,7 @@ def _joined(
     return joined_chunks(grid, (source,), chunk, columns[0], columns[1], columns[2], bytes(zeros))
 
 
-def _ranges(directory: Directory, source: SourceInfo, row: int, need: int | None) -> Parse[Ranges]:
+def _ranges(directory: Directory, source: SourceInfo, row: int, need: int | None) -> Parse[ElementRanges]:
     key = int(directory.keys[row])
     found = yield from find_stored(directory, key >> 16, key & 0xFFFF)
     if found is None or found.length < (need or 0):

@@ -14,7 +14,7 @@ from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf4.format.directory import Directory, Key, read_directory
 from byteatlas_scanners.hdf4.format.elements import load_one
-from byteatlas_scanners.hdf4.format.tags import Tag
+from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vdata import Vdata, parse_vdata
 from byteatlas_scanners.hdf4.format.vgroup import Vgroup, parse_vgroup
 from byteatlas_scanners.hdf4.values.attributes import attribute_value
@@ -24,10 +24,11 @@ T = TypeVar("T")
 MOST_RECORD = 64 << 20
 """Bytes of metadata in one element that are believed."""
 SMALL = (
-    Tag.NUMBER_TYPE, Tag.DIMENSIONS, Tag.NDG, Tag.SDG, Tag.LABELS, Tag.UNITS, Tag.FORMATS, Tag.RANGE, Tag.SDG_LINK,
-    Tag.COORDINATE_SYSTEM, Tag.CALIBRATION, Tag.IMAGE_GROUP, Tag.IMAGE_DIMENSIONS, Tag.PALETTE_DIMENSIONS,
-    Tag.IMAGE_SIZE_8, Tag.VGROUP, Tag.VDATA_HEADER, Tag.DATA_LABEL, Tag.DATA_DESCRIPTION, Tag.FILE_LABEL,
-    Tag.FILE_DESCRIPTION,
+    ElementTag.NUMBER_TYPE, ElementTag.DIMENSIONS, ElementTag.NDG, ElementTag.SDG, ElementTag.LABELS,
+    ElementTag.UNITS, ElementTag.FORMATS, ElementTag.RANGE, ElementTag.SDG_LINK, ElementTag.COORDINATE_SYSTEM,
+    ElementTag.CALIBRATION, ElementTag.IMAGE_GROUP, ElementTag.IMAGE_DIMENSIONS, ElementTag.PALETTE_DIMENSIONS,
+    ElementTag.IMAGE_SIZE_8, ElementTag.VGROUP, ElementTag.VDATA_HEADER, ElementTag.DATA_LABEL,
+    ElementTag.DATA_DESCRIPTION, ElementTag.FILE_LABEL, ElementTag.FILE_DESCRIPTION,
 )  # fmt: skip
 """Elements that are read in any case: all are small."""
 
@@ -91,9 +92,9 @@ def open_file(source: SourceInfo, options: ScanOptions) -> Parse[Hdf4File]:
     found = yield from gather([load_one(directory, tag, ref, MOST_RECORD) for tag, ref in keys])
     file.records.update(zip(keys, found, strict=True))
     for key, raw in file.records.items():
-        if key.tag == Tag.VGROUP:
+        if key.tag == ElementTag.VGROUP:
             file.groups[key.ref] = _parsed(parse_vgroup, key.ref, raw)
-        elif key.tag == Tag.VDATA_HEADER:
+        elif key.tag == ElementTag.VDATA_HEADER:
             file.tables[key.ref] = _parsed(parse_vdata, key.ref, raw)
     return file
 
@@ -117,5 +118,5 @@ def load_attributes(file: Hdf4File, refs: Iterable[int]) -> Parse[None]:
 def _attribute(file: Hdf4File, ref: int) -> Parse[JSON]:
     table = file.table(ref)
     assert table is not None
-    raw = yield from load_one(file.directory, Tag.VDATA, ref, MOST_RECORD)
+    raw = yield from load_one(file.directory, ElementTag.VDATA, ref, MOST_RECORD)
     return attribute_value(table, raw)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf4.file import Hdf4File
 from byteatlas_scanners.hdf4.format.directory import Key
-from byteatlas_scanners.hdf4.format.tags import Tag
+from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vgroup import Vgroup
 
 OWN_KINDS = frozenset({"CDF0.0", "Var0.0", "Dim0.0", "UDim0.0", "RIG0.0", "RI0.0", "Attr0.0"})
@@ -45,7 +45,7 @@ class Hierarchy:
 def arrange(file: Hdf4File) -> Hierarchy:
     """Find the paths of all groups, from those that are in no other one down."""
     users = {g.ref: g for g in file.groups.values() if isinstance(g, Vgroup) and not _own(g)}
-    inner = {ref for g in users.values() for tag, ref in g.members if tag == Tag.VGROUP and ref != g.ref}
+    inner = {ref for g in users.values() for tag, ref in g.members if tag == ElementTag.VGROUP and ref != g.ref}
     found = Hierarchy()
     taken: set[str] = set()
     for ref, group in users.items():
@@ -73,7 +73,7 @@ def _enter(group: Vgroup, above: str, users: dict[int, Vgroup], found: Hierarchy
     found.owners.setdefault(path, []).append(group)
     for key in group.members:
         found.homes.setdefault(key, path)
-        if key.tag == Tag.VGROUP and key.ref in users:
+        if key.tag == ElementTag.VGROUP and key.ref in users:
             _enter(users[key.ref], path, users, found, taken, depth + 1)
 
 

@@ -20,16 +20,16 @@ from byteatlas_scanners.hdf4.build import place, serializer
 from byteatlas_scanners.hdf4.file import Hdf4File, load_attributes
 from byteatlas_scanners.hdf4.format.directory import Key
 from byteatlas_scanners.hdf4.format.elements import ChunkedElement, Element, PlainElement, find_element
-from byteatlas_scanners.hdf4.format.records import Cursor
-from byteatlas_scanners.hdf4.format.tags import RASTER_RLE, Tag
+from byteatlas_scanners.hdf4.format.records import RecordCursor
+from byteatlas_scanners.hdf4.format.tags import RASTER_RLE, ElementTag
 from byteatlas_scanners.hdf4.format.vgroup import Vgroup
-from byteatlas_scanners.hdf4.storage import Placement, stored_ranges
+from byteatlas_scanners.hdf4.storage import ElementPlacement, stored_ranges
 from byteatlas_scanners.hdf4.values.number_types import type_of_record
 
 ALL, IMAGE, PALETTE_SHAPE = "RIG0.0", "RI0.0", (256, 3)
 BY_PIXEL, BY_LINE, BY_PLANE = 0, 1, 2
-DATA_TAGS = (Tag.IMAGE, Tag.IMAGE_COMPRESSED)
-COMPRESSED_8 = {Tag.IMAGE_8: 0, Tag.IMAGE_8_RLE: RASTER_RLE, Tag.IMAGE_8_IMCOMP: 12}
+DATA_TAGS = (ElementTag.IMAGE, ElementTag.IMAGE_COMPRESSED)
+COMPRESSED_8 = {ElementTag.IMAGE_8: 0, ElementTag.IMAGE_8_RLE: RASTER_RLE, ElementTag.IMAGE_8_IMCOMP: 12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ImageArrays(NamedTuple):
 def read_images(file: Hdf4File) -> Parse[list[RasterImage]]:
     """All images: those of Vgroups, then older ones, each once. What cannot be understood is left to its element."""
     vgroups = [g for g in file.groups.values() if isinstance(g, Vgroup) and g.kind == IMAGE]
-    yield from load_attributes(file, [r for g in vgroups for t, r in g.members if t == Tag.VDATA_HEADER])
+    yield from load_attributes(file, [r for g in vgroups for t, r in g.members if t == ElementTag.VDATA_HEADER])
     found: list[RasterImage] = []
     places: set[tuple[int, int]] = set()
     for image in (*_of_vgroups(file, vgroups), *_of_groups(file), *_oldest(file)):
@@ -97,19 +97,19 @@ def read_images(file: Hdf4File) -> Parse[list[RasterImage]]:
 
 def _of_vgroups(file: Hdf4File, groups: list[Vgroup]) -> Iterator[RasterImage]:
     for group in groups:
-        refs = [ref for tag, ref in group.members if tag == Tag.VDATA_HEADER]
+        refs = [ref for tag, ref in group.members if tag == ElementTag.VDATA_HEADER]
         attributes, lost = file.attributes(refs)
-        image = _described(file, dict(group.members), group.name, Key(Tag.VGROUP, group.ref))
+        image = _described(file, dict(group.members), group.name, Key(ElementTag.VGROUP, group.ref))
         if image is not None:
             # Whatever it says of interlacing: the library writes such images pixel by pixel.
             yield replace(image, interlace=BY_PIXEL, attributes=attributes, lost=tuple(lost))
 
 
 def _of_groups(file: Hdf4File) -> Iterator[RasterImage]:
-    for number, key in enumerate(file.directory.of_tags(Tag.IMAGE_GROUP)):
+    for number, key in enumerate(file.directory.of_tags(ElementTag.IMAGE_GROUP)):
         raw = file.records.get(key)
         if isinstance(raw, bytes):
-            pairs = Cursor(raw).numbers(len(raw) // 2)
+            pairs = RecordCursor(raw).numbers(len(raw) // 2)
             members = dict(zip(pairs[::2], pairs[1::2], strict=False))
             image = _described(file, members, f"Raster Image #{number}", key)
             if image is not None:
@@ -119,17 +119,17 @@ def _of_groups(file: Hdf4File) -> Iterator[RasterImage]:
 def _described(file: Hdf4File, members: dict[int, int], name: str, key: Key) -> RasterImage | None:
     """An image as its group's members say; None without size or data."""
     data = next((Key(tag, members[tag]) for tag in DATA_TAGS if tag in members), None)
-    if data is None or Tag.IMAGE_DIMENSIONS not in members:
+    if data is None or ElementTag.IMAGE_DIMENSIONS not in members:
         return None
     try:
-        record = Cursor(file.record(Tag.IMAGE_DIMENSIONS, members[Tag.IMAGE_DIMENSIONS]))
+        record = RecordCursor(file.record(ElementTag.IMAGE_DIMENSIONS, members[ElementTag.IMAGE_DIMENSIONS]))
         columns, rows = record.number(4), record.number(4)
         kind = Key(*record.numbers(2))
         parts, interlace, compression = record.number(2), record.number(2), record.number(2)
         dtype = type_of_record(file.record(*kind), 0) if kind.ref else np.dtype("u1")
     except FileFault:
         return None
-    palette = Key(Tag.PALETTE, members[Tag.PALETTE]) if Tag.PALETTE in members else None
+    palette = Key(ElementTag.PALETTE, members[ElementTag.PALETTE]) if ElementTag.PALETTE in members else None
     size = (rows, columns, max(1, parts))
     keys = (key, data)
     return RasterImage(
@@ -146,10 +146,12 @@ def _oldest(file: Hdf4File) -> Iterator[RasterImage]:
     """Images of eight bits that belong to no group."""
     for tag, compression in COMPRESSED_8.items():
         for key in file.directory.of_tags(tag):
-            raw = file.records.get(Key(Tag.IMAGE_SIZE_8, key.ref))
+            raw = file.records.get(Key(ElementTag.IMAGE_SIZE_8, key.ref))
             if isinstance(raw, bytes) and len(raw) >= 4:
-                columns, rows = Cursor(raw).numbers(2)
-                palette = Key(Tag.PALETTE_8, key.ref) if file.directory.find(Tag.PALETTE_8, key.ref) else None
+                columns, rows = RecordCursor(raw).numbers(2)
+                palette = (
+                    Key(ElementTag.PALETTE_8, key.ref) if file.directory.find(ElementTag.PALETTE_8, key.ref) else None
+                )
                 yield RasterImage(
                     0, f"Raster Image #{key.ref}", (key,), key, (rows, columns, 1), np.dtype("u1"),
                     compression=compression, palette=palette,
@@ -169,7 +171,7 @@ def image_arrays(file: Hdf4File, image: RasterImage) -> Parse[ImageArrays]:
     return ImageArrays(pixels, None if isinstance(palette, FileFault) else palette)
 
 
-def _place(file: Hdf4File, image: RasterImage, element: Element) -> Parse[Placement]:
+def _place(file: Hdf4File, image: RasterImage, element: Element) -> Parse[ElementPlacement]:
     if isinstance(element, ChunkedElement):
         return (yield from _chunked(file, image, element))
     if not image.compression:
@@ -180,10 +182,10 @@ def _place(file: Hdf4File, image: RasterImage, element: Element) -> Parse[Placem
     from byteatlas.meta.model import Encoding
 
     chain = (serializer(image.dtype), CodecSpec("byteatlas.hdf4-rle", {"form": "raster"}))
-    return Placement(image.shape, (Encoding(chain),), parts.manifest((1,) * len(image.shape)))
+    return ElementPlacement(image.shape, (Encoding(chain),), parts.manifest((1,) * len(image.shape)))
 
 
-def _chunked(file: Hdf4File, image: RasterImage, element: ChunkedElement) -> Parse[Placement]:
+def _chunked(file: Hdf4File, image: RasterImage, element: ChunkedElement) -> Parse[ElementPlacement]:
     """Chunks are of whole pixels: their components are no axis of the element."""
     rows, columns, parts = image.size
     if parts > 1 and element.shape == (rows, columns) and element.itemsize == parts * image.dtype.itemsize:
@@ -208,7 +210,7 @@ def _palette(file: Hdf4File, image: RasterImage) -> Parse[VirtualArray | None]:
 def _array(
     dtype: np.dtype[np.generic],
     shape: Shape,
-    placement: Placement,
+    placement: ElementPlacement,
     dims: tuple[str, ...],
     attributes: Mapping[str, JSON],
 ) -> VirtualArray:

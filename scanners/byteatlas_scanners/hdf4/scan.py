@@ -19,11 +19,11 @@ from byteatlas_scanners.hdf4 import sds_groups, sds_vgroups
 from byteatlas_scanners.hdf4.build import dataset_array
 from byteatlas_scanners.hdf4.file import Hdf4File, load_attributes, open_file
 from byteatlas_scanners.hdf4.format.directory import Key
-from byteatlas_scanners.hdf4.format.tags import Tag
+from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vgroup import Vgroup
 from byteatlas_scanners.hdf4.hierarchy import Hierarchy, arrange, legal, unused
 from byteatlas_scanners.hdf4.images import image_arrays, read_images
-from byteatlas_scanners.hdf4.sds import Contents, ScientificDataset
+from byteatlas_scanners.hdf4.sds import ScientificDataset, SdsContents
 from byteatlas_scanners.hdf4.tables import table_arrays, user_tables
 
 EOS_PLACES = {"grids": "", "swaths": ""}
@@ -42,7 +42,7 @@ def _number(item: tuple[str, JSON]) -> int:
 
 
 @dataclass(slots=True)
-class Tree:
+class TreeInMaking:
     """The groups in the making, by path."""
 
     hierarchy: Hierarchy
@@ -64,11 +64,11 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     """The file as a tree. Raises `CorruptFile` when its directory cannot be read."""
     file = yield from open_file(source, options)
     top = sds_vgroups.top_group(file)
-    contents = Contents() if top is None else (yield from sds_vgroups.read_datasets(file, top))
+    contents = SdsContents() if top is None else (yield from sds_vgroups.read_datasets(file, top))
     if not contents.datasets and not contents.refused:  # older files, and those whose Vgroups are damaged
         old = yield from sds_groups.read_datasets(file)
         contents = replace(contents, datasets=old.datasets, refused=old.refused)
-    tree = Tree(arrange(file))
+    tree = TreeInMaking(arrange(file))
     tree.taken.update(tree.hierarchy.owners)
     yield from all_of([_datasets(file, contents, tree), _tables(file, tree), _images(file, tree)])
     yield from _groups(file, contents, tree)
@@ -76,10 +76,14 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     return decorate(root, parse_structure(text), EOS_PLACES) if (text := struct_metadata(contents.attributes)) else root
 
 
-def _datasets(file: Hdf4File, contents: Contents, tree: Tree) -> Parse[None]:
+def _datasets(file: Hdf4File, contents: SdsContents, tree: TreeInMaking) -> Parse[None]:
     found = yield from gather([dataset_array(file, dataset) for dataset in contents.datasets])
     for dataset, array in zip(contents.datasets, found, strict=True):
-        home = tree.hierarchy.home(Key(Tag.NDG, dataset.ref), Key(Tag.SDG, dataset.ref)) if dataset.ref else ""
+        home = (
+            tree.hierarchy.home(Key(ElementTag.NDG, dataset.ref), Key(ElementTag.SDG, dataset.ref))
+            if dataset.ref
+            else ""
+        )
         path = tree.path(home, dataset.name)
         if isinstance(array, FileFault):
             _refused(tree, path, dataset, array)
@@ -92,7 +96,7 @@ def _datasets(file: Hdf4File, contents: Contents, tree: Tree) -> Parse[None]:
         tree.report.append(refusal(tree.path("", name), error))
 
 
-def _refused(tree: Tree, path: str, dataset: ScientificDataset, error: FileFault) -> None:
+def _refused(tree: TreeInMaking, path: str, dataset: ScientificDataset, error: FileFault) -> None:
     """A dataset without values keeps its attributes, as those of a group."""
     item = refusal(path, error, dataset.locators)
     tree.report.append(item)
@@ -100,7 +104,7 @@ def _refused(tree: Tree, path: str, dataset: ScientificDataset, error: FileFault
         tree.attributes[path] = dict(dataset.attributes)
 
 
-def _tables(file: Hdf4File, tree: Tree) -> Parse[None]:
+def _tables(file: Hdf4File, tree: TreeInMaking) -> Parse[None]:
     tables = user_tables(file)
     sound = [(ref, table) for ref, table in tables if not isinstance(table, FileFault)]
     yield from load_attributes(file, [ref for _, table in sound for _, ref in table.attributes])
@@ -109,7 +113,7 @@ def _tables(file: Hdf4File, tree: Tree) -> Parse[None]:
         if isinstance(table, FileFault):
             tree.report.append(refusal(tree.path("", f"vdata_{ref}"), table, (f"vdata/{ref}",)))
     for (ref, table), arrays in zip(sound, found, strict=True):
-        path = tree.path(tree.hierarchy.home(Key(Tag.VDATA_HEADER, ref)), table.name or f"vdata_{ref}")
+        path = tree.path(tree.hierarchy.home(Key(ElementTag.VDATA_HEADER, ref)), table.name or f"vdata_{ref}")
         if isinstance(arrays, FileFault):
             tree.report.append(refusal(path, arrays, (f"vdata/{ref}",)))
             continue
@@ -121,7 +125,7 @@ def _tables(file: Hdf4File, tree: Tree) -> Parse[None]:
             )
 
 
-def _images(file: Hdf4File, tree: Tree) -> Parse[None]:
+def _images(file: Hdf4File, tree: TreeInMaking) -> Parse[None]:
     images = yield from read_images(file)
     found = yield from gather([image_arrays(file, image) for image in images])
     for image, arrays in zip(images, found, strict=True):
@@ -139,7 +143,7 @@ def _images(file: Hdf4File, tree: Tree) -> Parse[None]:
             tree.report.append(ReportItem(inner, "virtual", locators=tuple(f"{x}/palette" for x in image.locators)))
 
 
-def _groups(file: Hdf4File, contents: Contents, tree: Tree) -> Parse[None]:
+def _groups(file: Hdf4File, contents: SdsContents, tree: TreeInMaking) -> Parse[None]:
     """Attributes of the file and of its Vgroups."""
     owners = tree.hierarchy.owners
     yield from load_attributes(file, [ref for groups in owners.values() for g in groups for ref in g.attributes])
@@ -157,7 +161,7 @@ def _groups(file: Hdf4File, contents: Contents, tree: Tree) -> Parse[None]:
             tree.report.append(refusal(f"group_{ref}", group, (f"vgroup/{ref}",)))
 
 
-def _group(tree: Tree, path: str, paths: list[str]) -> VirtualGroup:
+def _group(tree: TreeInMaking, path: str, paths: list[str]) -> VirtualGroup:
     """A group and all below it."""
     prefix = f"{path}/" if path else ""
     names = dict.fromkeys(p[len(prefix) :].partition("/")[0] for p in paths if p != path and p.startswith(prefix))

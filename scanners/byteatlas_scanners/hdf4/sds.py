@@ -46,7 +46,7 @@ class ScientificDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class SdsContents:
     """All datasets of a file, its own attributes, and which of those are lost."""
 
     datasets: tuple[ScientificDataset, ...] = ()

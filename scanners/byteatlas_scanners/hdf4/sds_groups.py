@@ -18,15 +18,15 @@ from byteatlas.values import dataclass
 from byteatlas_scanners.hdf4.file import Hdf4File
 from byteatlas_scanners.hdf4.format.directory import Key
 from byteatlas_scanners.hdf4.format.elements import Element, find_element
-from byteatlas_scanners.hdf4.format.records import Cursor, text
-from byteatlas_scanners.hdf4.format.tags import Tag
-from byteatlas_scanners.hdf4.sds import Contents, ScientificDataset
+from byteatlas_scanners.hdf4.format.records import RecordCursor, text
+from byteatlas_scanners.hdf4.format.tags import ElementTag
+from byteatlas_scanners.hdf4.sds import ScientificDataset, SdsContents
 from byteatlas_scanners.hdf4.values.attributes import char_text, plain
 from byteatlas_scanners.hdf4.values.number_types import type_of_record
 
 MOST_RANK = 32
 CALIBRATION = ("scale_factor", "scale_factor_err", "add_offset", "add_offset_err")
-STRINGS = ((Tag.LABELS, "long_name"), (Tag.UNITS, "units"), (Tag.FORMATS, "format"))
+STRINGS = ((ElementTag.LABELS, "long_name"), (ElementTag.UNITS, "units"), (ElementTag.FORMATS, "format"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class OldGroup:
         return self.members.get(tag, 0)
 
 
-def read_datasets(file: Hdf4File) -> Parse[Contents]:
+def read_datasets(file: Hdf4File) -> Parse[SdsContents]:
     """All datasets; a damaged group is refused by itself."""
     groups, refused = _all_groups(file)
-    asked = [(tag, group.ref(tag)) for group in groups for tag in (Tag.DATA, Tag.SCALES)]
+    asked = [(tag, group.ref(tag)) for group in groups for tag in (ElementTag.DATA, ElementTag.SCALES)]
     elements = yield from gather([find_element(file.directory, tag, ref) for tag, ref in asked])
     flags = yield from gather([_flags(file, group) for group in groups])
     found: list[ScientificDataset] = []
@@ -61,7 +61,7 @@ def read_datasets(file: Hdf4File) -> Parse[Contents]:
             continue
         dims += len(made[-1].shape)
         found += made
-    return Contents(tuple(found), refused=tuple(refused))
+    return SdsContents(tuple(found), refused=tuple(refused))
 
 
 def _all_groups(file: Hdf4File) -> tuple[list[OldGroup], list[tuple[str, FileFault]]]:
@@ -69,16 +69,18 @@ def _all_groups(file: Hdf4File) -> tuple[list[OldGroup], list[tuple[str, FileFau
     found: list[OldGroup] = []
     refused: list[tuple[str, FileFault]] = []
     seen: set[int] = set()
-    for tag in (Tag.NDG, Tag.SDG):
+    for tag in (ElementTag.NDG, ElementTag.SDG):
         for key in file.directory.of_tags(tag):
-            if tag == Tag.SDG and key.ref in seen:
+            if tag == ElementTag.SDG and key.ref in seen:
                 continue
             try:
                 raw = file.record(*key)
-                pairs = Cursor(raw).numbers(len(raw) // 2)
+                pairs = RecordCursor(raw).numbers(len(raw) // 2)
                 group = OldGroup(key, dict(zip(pairs[::2], pairs[1::2], strict=False)))
-                if tag == Tag.NDG and group.ref(Tag.SDG_LINK):
-                    seen.add(Cursor(file.record(Tag.SDG_LINK, group.ref(Tag.SDG_LINK))).numbers(4)[3])
+                if tag == ElementTag.NDG and group.ref(ElementTag.SDG_LINK):
+                    seen.add(
+                        RecordCursor(file.record(ElementTag.SDG_LINK, group.ref(ElementTag.SDG_LINK))).numbers(4)[3]
+                    )
                 found.append(group)
             except FileFault as error:
                 refused.append((f"Data-Set-{key.ref}", error))
@@ -87,8 +89,8 @@ def _all_groups(file: Hdf4File) -> tuple[list[OldGroup], list[tuple[str, FileFau
 
 def _flags(file: Hdf4File, group: OldGroup) -> Parse[bytes]:
     """For each dimension whether it has values: the first bytes of the scales."""
-    ref = group.ref(Tag.SCALES)
-    place = file.directory.find(Tag.SCALES, ref) if ref else None
+    ref = group.ref(ElementTag.SCALES)
+    place = file.directory.find(ElementTag.SCALES, ref) if ref else None
     if place is None or place.special:
         return b""
     length = min(MOST_RANK, place.length, max(0, file.directory.size - place.offset))
@@ -98,7 +100,9 @@ def _flags(file: Hdf4File, group: OldGroup) -> Parse[bytes]:
 def _rank(file: Hdf4File, group: OldGroup) -> int:
     """The number of dimensions of a group that cannot be read, as far as it is known."""
     try:
-        return min(MOST_RANK, Cursor(file.record(Tag.DIMENSIONS, group.ref(Tag.DIMENSIONS))).number(2))
+        return min(
+            MOST_RANK, RecordCursor(file.record(ElementTag.DIMENSIONS, group.ref(ElementTag.DIMENSIONS))).number(2)
+        )
     except FileFault:
         return 0
 
@@ -115,7 +119,7 @@ def _datasets(
     """The dimensions of a group that are datasets, then its own."""
     if isinstance(flags, FileFault):
         raise flags
-    record = Cursor(file.record(Tag.DIMENSIONS, group.ref(Tag.DIMENSIONS)))
+    record = RecordCursor(file.record(ElementTag.DIMENSIONS, group.ref(ElementTag.DIMENSIONS)))
     rank = record.number(2)
     if not 0 < rank <= MOST_RANK:
         raise CorruptFile(0, f"a dataset of {rank} dimensions")
@@ -157,9 +161,13 @@ def _attributes(file: Hdf4File, group: OldGroup, dtype: np.dtype[np.generic]) ->
     found: dict[str, JSON] = {}
     lost: list[str] = []
     readers = (
-        (Tag.COORDINATE_SYSTEM, "coordsys", lambda raw: {"coordsys": char_text(raw)} if raw.strip(b"\0") else {}),
-        (Tag.CALIBRATION, "calibration", _calibration),
-        (Tag.RANGE, "range", lambda raw: _range(raw, dtype)),
+        (
+            ElementTag.COORDINATE_SYSTEM,
+            "coordsys",
+            lambda raw: {"coordsys": char_text(raw)} if raw.strip(b"\0") else {},
+        ),
+        (ElementTag.CALIBRATION, "calibration", _calibration),
+        (ElementTag.RANGE, "range", lambda raw: _range(raw, dtype)),
     )
     for tag, name, reader in readers:
         if not group.ref(tag):
@@ -192,11 +200,11 @@ def _range(raw: bytes, dtype: np.dtype[np.generic]) -> dict[str, JSON]:
 def _annotations(file: Hdf4File, key: Key) -> dict[str, JSON]:
     """Descriptions and labels of a group."""
     found: dict[str, JSON] = {}
-    for tag, name in ((Tag.DATA_DESCRIPTION, "remarks"), (Tag.DATA_LABEL, "anno_label")):
+    for tag, name in ((ElementTag.DATA_DESCRIPTION, "remarks"), (ElementTag.DATA_LABEL, "anno_label")):
         mine = [
             raw[4:]
             for k, raw in file.records.items()
-            if k.tag == tag and isinstance(raw, bytes) and len(raw) >= 4 and Cursor(raw).numbers(2) == list(key)
+            if k.tag == tag and isinstance(raw, bytes) and len(raw) >= 4 and RecordCursor(raw).numbers(2) == list(key)
         ]
         found |= {f"{name}-{i}": char_text(raw) for i, raw in enumerate(mine, 1)}
     return found

@@ -16,9 +16,9 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import gather
 from byteatlas_scanners.hdf4.file import MOST_RECORD, Hdf4File, load_attributes
 from byteatlas_scanners.hdf4.format.elements import Element, element_length, find_element, load_one
-from byteatlas_scanners.hdf4.format.tags import Tag
+from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vgroup import Vgroup
-from byteatlas_scanners.hdf4.sds import Contents, ScientificDataset
+from byteatlas_scanners.hdf4.sds import ScientificDataset, SdsContents
 from byteatlas_scanners.hdf4.values.attributes import ATTRIBUTE
 from byteatlas_scanners.hdf4.values.number_types import number_type, type_of_record
 
@@ -32,14 +32,14 @@ def top_group(file: Hdf4File) -> Vgroup | None:
     return min(found, key=lambda g: g.ref) if found else None
 
 
-def read_datasets(file: Hdf4File, top: Vgroup) -> Parse[Contents]:
+def read_datasets(file: Hdf4File, top: Vgroup) -> Parse[SdsContents]:
     """All datasets and the file's attributes."""
     variables = [g for g in _groups(file, top) if g.kind == VARIABLE]
     owners = [top, *variables]
     yield from load_attributes(file, [ref for owner in owners for ref in _attributes(file, owner)])
     lengths = yield from _lengths(file, top)
     refs = [_data_ref(group) for group in variables]
-    elements = yield from gather([find_element(file.directory, Tag.DATA, ref) for ref in refs])
+    elements = yield from gather([find_element(file.directory, ElementTag.DATA, ref) for ref in refs])
     found: list[ScientificDataset] = []
     refused: list[tuple[str, FileFault]] = []
     for group, element in zip(variables, elements, strict=True):
@@ -48,23 +48,23 @@ def read_datasets(file: Hdf4File, top: Vgroup) -> Parse[Contents]:
         except FileFault as error:
             refused.append((group.name, error))
     attributes, lost = file.attributes(_attributes(file, top))
-    return Contents(tuple(found), attributes, tuple(lost), tuple(refused))
+    return SdsContents(tuple(found), attributes, tuple(lost), tuple(refused))
 
 
 def _groups(file: Hdf4File, owner: Vgroup) -> Iterator[Vgroup]:
     for tag, ref in owner.members:
-        group = file.group(ref) if tag == Tag.VGROUP else None
+        group = file.group(ref) if tag == ElementTag.VGROUP else None
         if group is not None:
             yield group
 
 
 def _attributes(file: Hdf4File, owner: Vgroup) -> list[int]:
-    tables = [(ref, file.table(ref)) for tag, ref in owner.members if tag == Tag.VDATA_HEADER]
+    tables = [(ref, file.table(ref)) for tag, ref in owner.members if tag == ElementTag.VDATA_HEADER]
     return [ref for ref, table in tables if table is not None and table.kind == ATTRIBUTE]
 
 
 def _data_ref(group: Vgroup) -> int:
-    return next((ref for tag, ref in reversed(group.members) if tag == Tag.DATA), 0)
+    return next((ref for tag, ref in reversed(group.members) if tag == ElementTag.DATA), 0)
 
 
 def _lengths(file: Hdf4File, top: Vgroup) -> Parse[Mapping[str, int | FileFault | None]]:
@@ -75,7 +75,7 @@ def _lengths(file: Hdf4File, top: Vgroup) -> Parse[Mapping[str, int | FileFault 
         if group.kind not in (DIMENSION, UNLIMITED) or group.name in found:
             continue
         for tag, ref in group.members:
-            table = file.table(ref) if tag == Tag.VDATA_HEADER else None
+            table = file.table(ref) if tag == ElementTag.VDATA_HEADER else None
             if table is None or group.name in found:
                 continue
             if group.kind == UNLIMITED:
@@ -92,7 +92,7 @@ def _lengths(file: Hdf4File, top: Vgroup) -> Parse[Mapping[str, int | FileFault 
 
 def _first_value(file: Hdf4File, ref: int) -> Parse[int]:
     table = file.table(ref)
-    raw = yield from load_one(file.directory, Tag.VDATA, ref, MOST_RECORD)
+    raw = yield from load_one(file.directory, ElementTag.VDATA, ref, MOST_RECORD)
     if table is None or not table.fields or not raw:
         raise CorruptFile(0, f"the length of a dimension (Vdata {ref}) is not there")
     dtype = number_type(table.fields[0].type)
@@ -109,15 +109,17 @@ def _dataset(
     index: int,
 ) -> ScientificDataset:
     """Raises a fault for what the library itself passes over: a number type of another machine, no type at all."""
-    types = [ref for tag, ref in group.members if tag == Tag.NUMBER_TYPE]
+    types = [ref for tag, ref in group.members if tag == ElementTag.NUMBER_TYPE]
     if not types:
         raise CorruptFile(0, f"dataset {group.name!r} has no number type")
-    dtype = type_of_record(file.record(Tag.NUMBER_TYPE, types[-1]), 0)
+    dtype = type_of_record(file.record(ElementTag.NUMBER_TYPE, types[-1]), 0)
     dims = [g for g in _groups(file, group) if g.kind in (DIMENSION, UNLIMITED)]
     names = tuple(g.name for g in dims)
     attributes, lost = file.attributes(_attributes(file, group))
-    kinds = [t.kind for tag, ref in group.members if tag == Tag.VDATA_HEADER and (t := file.table(ref)) is not None]
-    refs = [ref for tag, ref in group.members if tag == Tag.NDG]
+    kinds = [
+        t.kind for tag, ref in group.members if tag == ElementTag.VDATA_HEADER and (t := file.table(ref)) is not None
+    ]
+    refs = [ref for tag, ref in group.members if tag == ElementTag.NDG]
     shape: list[int] = []
     fault: FileFault | None = element if isinstance(element, FileFault) else None
     for name in names:

@@ -21,14 +21,14 @@ from byteatlas.values import dataclass
 from byteatlas_scanners.hdf4.format.elements import (
     ZEROS,
     CompressedElement,
-    Compression,
     Element,
+    ElementCompression,
     ExternalElement,
     LinkedElement,
     PlainElement,
     StoredElement,
 )
-from byteatlas_scanners.hdf4.format.tags import Coder
+from byteatlas_scanners.hdf4.format.tags import CompressionCode
 
 REVISED_SZIP = 0x10000
 """Bit of szip's options: data begin with a preamble."""
@@ -37,7 +37,7 @@ MOST_BYTES = 1 << 46
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class ElementPlacement:
     """Where an array's bytes are.
 
     Attributes:
@@ -75,19 +75,19 @@ def grid_of(shape: Shape, chunk: Shape) -> Shape:
     return tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
 
 
-def compression_codec(compression: Compression, itemsize: int) -> CodecSpec | None:
+def compression_codec(compression: ElementCompression, itemsize: int) -> CodecSpec | None:
     """The codec that undoes a compression. Raises `Unsupported`, `CorruptFile`."""
     numbers = compression.numbers
     match compression.coder:
-        case Coder.NONE:
+        case CompressionCode.NONE:
             return None
-        case Coder.RLE:
+        case CompressionCode.RLE:
             return CodecSpec("byteatlas.hdf4-rle", {"form": "data"})
-        case Coder.DEFLATE:
+        case CompressionCode.DEFLATE:
             return CodecSpec("numcodecs.zlib", {"level": 6})
-        case Coder.SKPHUFF if 0 < numbers[0] <= 1 << 16:
+        case CompressionCode.SKPHUFF if 0 < numbers[0] <= 1 << 16:
             return CodecSpec("byteatlas.hdf4-skphuff", {"skip": numbers[0]})
-        case Coder.NBIT:
+        case CompressionCode.NBIT:
             _, sign, ones, start, length = numbers
             if not 0 < length <= start + 1 <= 8 * itemsize <= 64:
                 raise CorruptFile(0, f"{length} bits from bit {start} down, of {8 * itemsize}")
@@ -95,7 +95,7 @@ def compression_codec(compression: Compression, itemsize: int) -> CodecSpec | No
                 "byteatlas.hdf4-nbit",
                 {"itemsize": itemsize, "start": start, "length": length, "sign": bool(sign), "ones": bool(ones)},
             )
-        case Coder.SZIP:
+        case CompressionCode.SZIP:
             _, line, mask, bits, block = numbers
             if not (2 <= block <= 32 and 1 <= bits <= 64 and 1 <= line <= 4096):
                 raise CorruptFile(0, f"szip with blocks of {block}, {bits} bits, lines of {line}")
@@ -112,7 +112,7 @@ def compression_codec(compression: Compression, itemsize: int) -> CodecSpec | No
 
 def place_element(
     element: Element | None, wanted: Wanted, source: SourceInfo, options: ScanOptions
-) -> Parse[Placement]:
+) -> Parse[ElementPlacement]:
     """An array whose element is not chunked. Raises `CorruptFile`, `Unsupported`."""
     shape, need = wanted.shape, wanted.nbytes
     if need > MOST_BYTES or len(shape) > 64:
@@ -120,34 +120,34 @@ def place_element(
     encoding = Encoding((wanted.serializer,))
     if not need or element is None or element.length <= 0:
         chunk = whole(shape)
-        return Placement(chunk, (encoding,), empty_manifest(grid_of(shape, chunk)))
+        return ElementPlacement(chunk, (encoding,), empty_manifest(grid_of(shape, chunk)))
     if element.length < need + wanted.skip:
         raise CorruptFile(0, f"{element.length} bytes of data where {need + wanted.skip} are needed")
     match element:
         case PlainElement(offset, _):
             block = contiguous(shape, wanted.itemsize, offset + wanted.skip, source, options.target_chunk)
             tail = () if block.tail is None else (Encoding((wanted.serializer,), chunk_shape=block.tail),)
-            return Placement(block.chunk_shape, (encoding, *tail), block.manifest)
+            return ElementPlacement(block.chunk_shape, (encoding, *tail), block.manifest)
         case LinkedElement() | ExternalElement():
             parts = yield from stored_ranges(element, wanted.skip, need, source)
-            return Placement(whole(shape), (encoding,), parts.manifest((1,) * len(shape)))
+            return ElementPlacement(whole(shape), (encoding,), parts.manifest((1,) * len(shape)))
         case CompressedElement(length, compression, inner):
             if inner is None:
                 chunk = whole(shape)
-                return Placement(chunk, (encoding,), empty_manifest(grid_of(shape, chunk)))
+                return ElementPlacement(chunk, (encoding,), empty_manifest(grid_of(shape, chunk)))
             if length != need or wanted.skip:
                 raise Unsupported(Reason.LAYOUT, f"{length} compressed bytes for an array of {need}")
             codec = compression_codec(compression, wanted.itemsize)
             chain = (wanted.serializer,) if codec is None else (wanted.serializer, codec)
             parts = yield from stored_ranges(inner, 0, inner.length, source)
-            return Placement(whole(shape), (Encoding(chain),), parts.manifest((1,) * len(shape)))
+            return ElementPlacement(whole(shape), (Encoding(chain),), parts.manifest((1,) * len(shape)))
         case _:
             raise Unsupported(Reason.LAYOUT, "a chunked element where none is expected")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranges:
-    """Ranges that follow each other in an element."""
+class ElementRanges:
+    """ElementRanges that follow each other in an element."""
 
     files: tuple[SourceInfo, ...]
     source: NDArray[np.int32]
@@ -168,7 +168,7 @@ class Ranges:
         return joined_chunks(grid, self.files, chunk, self.source, self.offset, self.length, bytes(zeros))
 
 
-def stored_ranges(element: StoredElement, skip: int, need: int, source: SourceInfo) -> Parse[Ranges]:
+def stored_ranges(element: StoredElement, skip: int, need: int, source: SourceInfo) -> Parse[ElementRanges]:
     """The ranges of ``need`` bytes of an element. Raises `CorruptFile`, and what an external file's absence is."""
     match element:
         case PlainElement(offset, _):
@@ -184,11 +184,13 @@ def stored_ranges(element: StoredElement, skip: int, need: int, source: SourceIn
             return _cut(source, offsets, lengths, skip, need)
 
 
-def _single(source: SourceInfo, offset: int, length: int) -> Ranges:
-    return Ranges((source,), np.zeros(1, np.int32), np.array([offset], np.int64), np.array([length], np.int64))
+def _single(source: SourceInfo, offset: int, length: int) -> ElementRanges:
+    return ElementRanges((source,), np.zeros(1, np.int32), np.array([offset], np.int64), np.array([length], np.int64))
 
 
-def _cut(source: SourceInfo, offsets: NDArray[np.int64], lengths: NDArray[np.int64], skip: int, need: int) -> Ranges:
+def _cut(
+    source: SourceInfo, offsets: NDArray[np.int64], lengths: NDArray[np.int64], skip: int, need: int
+) -> ElementRanges:
     """Blocks without what lies before and behind the wanted bytes; neighbours are joined."""
     ends = np.cumsum(lengths)
     begins = ends - lengths
@@ -202,4 +204,4 @@ def _cut(source: SourceInfo, offsets: NDArray[np.int64], lengths: NDArray[np.int
     starts = np.flatnonzero(~joins)
     total = np.add.reduceat(length, starts) if len(starts) else length
     number = np.where(zeros[starts], CONSTANT, 0).astype(np.int32)
-    return Ranges((source,), number, np.where(zeros[starts], 0, offset[starts]), total)
+    return ElementRanges((source,), number, np.where(zeros[starts], 0, offset[starts]), total)

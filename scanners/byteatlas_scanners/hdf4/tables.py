@@ -18,7 +18,7 @@ from byteatlas.types import JSON, Shape
 from byteatlas_scanners.hdf4.build import serializer
 from byteatlas_scanners.hdf4.file import Hdf4File
 from byteatlas_scanners.hdf4.format.elements import find_element
-from byteatlas_scanners.hdf4.format.tags import Tag
+from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vdata import BY_RECORD, Vdata, VdataField
 from byteatlas_scanners.hdf4.storage import Wanted, place_element
 from byteatlas_scanners.hdf4.values.number_types import BASE, CHAR8, number_type
@@ -41,7 +41,7 @@ def table_arrays(file: Hdf4File, table: Vdata) -> Parse[dict[str, VirtualArray]]
     """A table as one array under the name "", or, stored field by field, an array for each. Raises `FileFault`."""
     if not table.fields:
         raise Unsupported(Reason.DATASPACE, "a Vdata without fields: there is nothing to read")
-    element = yield from find_element(file.directory, Tag.VDATA, table.ref)
+    element = yield from find_element(file.directory, ElementTag.VDATA, table.ref)
     attributes, own = _attributes(file, table)
     if table.interlace != BY_RECORD and len(table.fields) > 1:
         found: dict[str, VirtualArray] = {}

@@ -12,7 +12,7 @@ from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import one
 from byteatlas.types import ByteRange
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf4.format.tags import EXTENDED, MAGIC, SPECIAL, Tag
+from byteatlas_scanners.hdf4.format.tags import EXTENDED, MAGIC, SPECIAL, ElementTag
 
 HEAD = 4 << 10
 BLOCK_HEAD, ENTRY = 6, 12
@@ -20,7 +20,7 @@ MOST_BLOCKS = 1 << 16
 MOST_ENTRIES = 1 << 22
 NOWHERE = 2**32 - 1
 
-MANY = (Tag.CHUNK, Tag.COMPRESSED)
+MANY = (ElementTag.CHUNK, ElementTag.COMPRESSED)
 """Tags that a file may have very many elements of."""
 
 ENTRIES = np.dtype([("tag", ">u2"), ("ref", ">u2"), ("offset", ">u4"), ("length", ">u4")])
@@ -33,7 +33,7 @@ class Key(NamedTuple):
     ref: int
 
 
-class Place(NamedTuple):
+class ElementPlace(NamedTuple):
     """Where an element's bytes are; for a special one, those of its description."""
 
     offset: int
@@ -78,12 +78,12 @@ class Directory:
         at = np.minimum(np.searchsorted(self.many, keys), len(self.many) - 1)
         return np.where(self.many[at] == keys, self.many_rows[at], -1)
 
-    def find(self, tag: int, ref: int) -> Place | None:
+    def find(self, tag: int, ref: int) -> ElementPlace | None:
         """None for an element that is not there, or has no data."""
         row = self.row(tag, ref)
         if row is None or self.offsets[row] == NOWHERE or self.lengths[row] == NOWHERE:
             return None
-        return Place(int(self.offsets[row]), int(self.lengths[row]), bool(self.special[row]))
+        return ElementPlace(int(self.offsets[row]), int(self.lengths[row]), bool(self.special[row]))
 
     def of_tags(self, *tags: int) -> list[Key]:
         """The keys of all elements with one of these tags."""
@@ -125,7 +125,7 @@ def _directory(entries: NDArray[np.void], size: int) -> Directory:
     tags = entries["tag"].astype(np.int64)
     special = (tags & (SPECIAL | EXTENDED)) == SPECIAL
     tags = np.where(special, tags & ~SPECIAL, tags)
-    used = (tags != Tag.NULL) & (tags != Tag.FREE) & (tags != 0)
+    used = (tags != ElementTag.NULL) & (tags != ElementTag.FREE) & (tags != 0)
     keys = (tags << 16 | entries["ref"].astype(np.int64))[used]
     often = np.isin(keys >> 16, MANY)
     numbers = np.flatnonzero(~often)[::-1]

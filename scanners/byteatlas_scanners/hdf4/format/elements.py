@@ -17,9 +17,9 @@ from byteatlas.scanning.parsers import all_of, one, read
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange, Shape
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf4.format.directory import Directory, Place
-from byteatlas_scanners.hdf4.format.records import Cursor, text
-from byteatlas_scanners.hdf4.format.tags import Coder, Special, Tag
+from byteatlas_scanners.hdf4.format.directory import Directory, ElementPlace
+from byteatlas_scanners.hdf4.format.records import RecordCursor, text
+from byteatlas_scanners.hdf4.format.tags import CompressionCode, ElementTag, Special
 
 MOST_LINKS = 1 << 20
 MOST_RANK = 32
@@ -37,7 +37,7 @@ class PlainElement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedElement:
-    """Ranges of the file one after the other."""
+    """ElementRanges of the file one after the other."""
 
     length: int
     offsets: NDArray[np.int64]
@@ -54,7 +54,7 @@ class ExternalElement:
 
 
 @dataclass(frozen=True, slots=True)
-class Compression:
+class ElementCompression:
     """How bytes are compressed; ``numbers`` are the coder's own."""
 
     coder: int
@@ -66,7 +66,7 @@ class CompressedElement:
     """Bytes that decode to ``length``; ``inner`` None: nothing was written yet."""
 
     length: int
-    compression: Compression
+    compression: ElementCompression
     inner: StoredElement | None
 
 
@@ -90,7 +90,7 @@ class ChunkedElement:
     unlimited: tuple[bool, ...]
     table: int
     fill: bytes
-    compression: Compression | None
+    compression: ElementCompression | None
 
 
 StoredElement: TypeAlias = PlainElement | LinkedElement | ExternalElement
@@ -110,7 +110,7 @@ def find_element(directory: Directory, tag: int, ref: int) -> Parse[Element | No
     if not place.special:
         return _plain(directory, place)
     raw = bytes((yield from one(_inside(directory, place))))
-    record = Cursor(raw, place.offset)
+    record = RecordCursor(raw, place.offset)
     match record.number(2):
         case Special.LINKED:
             return (yield from _linked(directory, record))
@@ -121,7 +121,7 @@ def find_element(directory: Directory, tag: int, ref: int) -> Parse[Element | No
             record.take(2)
             length, at = record.number(4), record.number(2)
             compression = compression_of(record)
-            inner = yield from find_stored(directory, Tag.COMPRESSED, at)
+            inner = yield from find_stored(directory, ElementTag.COMPRESSED, at)
             return CompressedElement(length, compression, inner)
         case Special.CHUNKED:
             return _chunked(record)
@@ -137,30 +137,30 @@ def find_stored(directory: Directory, tag: int, ref: int) -> Parse[StoredElement
     return found
 
 
-def _plain(directory: Directory, place: Place) -> PlainElement:
+def _plain(directory: Directory, place: ElementPlace) -> PlainElement:
     _inside(directory, place)
     return PlainElement(place.offset, place.length)
 
 
-def _inside(directory: Directory, place: Place) -> ByteRange:
+def _inside(directory: Directory, place: ElementPlace) -> ByteRange:
     if place.offset + place.length > directory.size:
         why = f"an element of {place.length} bytes lies outside of the file ({directory.size} bytes)"
         raise CorruptFile(place.offset, why)
     return place.range
 
 
-def _linked(directory: Directory, record: Cursor) -> Parse[LinkedElement]:
+def _linked(directory: Directory, record: RecordCursor) -> Parse[LinkedElement]:
     length, block, per_table, ref = record.number(4), record.number(4), record.number(4), record.number(2)
     if not 0 < per_table <= MOST_LINKS or block <= 0:
         raise CorruptFile(record.base, f"linked blocks of {block} bytes, {per_table} to a table")
     refs: list[int] = []
     seen: set[int] = set()
     while ref:
-        place = directory.find(Tag.LINKED, ref)
+        place = directory.find(ElementTag.LINKED, ref)
         if place is None or ref in seen or len(refs) > MOST_LINKS:
             raise CorruptFile(record.base, f"table {ref} of linked blocks is not there, or leads in a circle")
         seen.add(ref)
-        table = Cursor(bytes((yield from one(_inside(directory, place)))), place.offset)
+        table = RecordCursor(bytes((yield from one(_inside(directory, place)))), place.offset)
         ref = table.number(2)
         refs += table.numbers(per_table)
     return _blocks(directory, refs, length, block, record.base)
@@ -174,7 +174,7 @@ def _blocks(directory: Directory, refs: list[int], length: int, block: int, base
     for i, ref in enumerate(refs):
         if left <= 0:
             break
-        place = directory.find(Tag.LINKED, ref) if ref else None
+        place = directory.find(ElementTag.LINKED, ref) if ref else None
         if ref and place is None:
             raise CorruptFile(base, f"linked block {ref} is not there")
         size = min(left, place.length if place is not None and not i else block)
@@ -188,24 +188,25 @@ def _blocks(directory: Directory, refs: list[int], length: int, block: int, base
     return LinkedElement(length, np.array(offsets, np.int64), np.array(lengths, np.int64))
 
 
-def compression_of(record: Cursor) -> Compression:
+def compression_of(record: RecordCursor) -> ElementCompression:
     """Model and coder, and the coder's numbers."""
     record.take(2)
     match record.number(2):
-        case Coder.NBIT:
-            return Compression(
-                Coder.NBIT, (record.number(4), record.number(2), record.number(2), record.number(4), record.number(4))
+        case CompressionCode.NBIT:
+            return ElementCompression(
+                CompressionCode.NBIT,
+                (record.number(4), record.number(2), record.number(2), record.number(4), record.number(4)),
             )
-        case Coder.SKPHUFF:
-            return Compression(Coder.SKPHUFF, (record.number(4),))
-        case Coder.SZIP:
+        case CompressionCode.SKPHUFF:
+            return ElementCompression(CompressionCode.SKPHUFF, (record.number(4),))
+        case CompressionCode.SZIP:
             pixels, line, mask = (record.number(4) for _ in range(3))
-            return Compression(Coder.SZIP, (pixels, line, mask, record.number(1), record.number(1)))
+            return ElementCompression(CompressionCode.SZIP, (pixels, line, mask, record.number(1), record.number(1)))
         case coder:
-            return Compression(coder)
+            return ElementCompression(coder)
 
 
-def _chunked(record: Cursor) -> ChunkedElement:
+def _chunked(record: RecordCursor) -> ChunkedElement:
     record.take(4)
     version, flag = record.number(1), record.number(4)
     if version:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from byteatlas.errors import CorruptFile
 
 
-class Cursor:
+class RecordCursor:
     """Goes through a record. Big endian throughout. Raises `CorruptFile` where it ends too early."""
 
     __slots__ = ("at", "base", "data")

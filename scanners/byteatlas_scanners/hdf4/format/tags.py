@@ -9,7 +9,7 @@ SPECIAL, EXTENDED = 0x4000, 0x8000
 """Bits of a tag: the element is a special one; tags of others, in which the first bit has no meaning."""
 
 
-class Tag(IntEnum):
+class ElementTag(IntEnum):
     """The tags that the scanner understands."""
 
     NULL = 1
@@ -63,7 +63,7 @@ class Special(IntEnum):
     COMPRESSED_RASTER = 7
 
 
-class Coder(IntEnum):
+class CompressionCode(IntEnum):
     """How an element is compressed."""
 
     NONE = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scanning.reasons import Reason
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf4.format.records import Cursor
+from byteatlas_scanners.hdf4.format.records import RecordCursor
 from byteatlas_scanners.hdf4.format.vgroup import NEWEST, version_of
 
 OLD_TYPES = 2
@@ -50,7 +50,7 @@ def parse_vdata(ref: int, raw: bytes, base: int) -> Vdata:
     version = version_of(raw, base)
     if not OLD_TYPES < version <= NEWEST:
         raise Unsupported(Reason.LAYOUT, f"a Vdata of version {version}")
-    record = Cursor(raw, base)
+    record = RecordCursor(raw, base)
     interlace, count, size, fields = record.number(2), record.number(4), record.number(2), record.number(2)
     if count >> 31 or fields >> 15:
         raise CorruptFile(base, f"a Vdata of {count} records of {fields} fields")

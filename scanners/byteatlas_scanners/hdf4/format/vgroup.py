@@ -6,7 +6,7 @@ from byteatlas.errors import Unsupported
 from byteatlas.scanning.reasons import Reason
 from byteatlas.values import dataclass
 from byteatlas_scanners.hdf4.format.directory import Key
-from byteatlas_scanners.hdf4.format.records import Cursor
+from byteatlas_scanners.hdf4.format.records import RecordCursor
 
 NEWEST, WITH_ATTRIBUTES = 4, 1
 ENDING = 5
@@ -33,7 +33,7 @@ def parse_vgroup(ref: int, raw: bytes, base: int) -> Vgroup:
     """Raises `CorruptFile`, `Unsupported`."""
     if version_of(raw, base) > NEWEST:
         raise Unsupported(Reason.LAYOUT, f"a Vgroup of version {version_of(raw, base)}")
-    record = Cursor(raw, base)
+    record = RecordCursor(raw, base)
     count = record.number(2)
     tags, refs = record.numbers(count), record.numbers(count)
     name, kind = record.name(), record.name()
@@ -46,5 +46,5 @@ def parse_vgroup(ref: int, raw: bytes, base: int) -> Vgroup:
 
 def version_of(raw: bytes, base: int) -> int:
     """The version of a Vgroup's or a Vdata's record."""
-    end = Cursor(raw[-ENDING:], base)
+    end = RecordCursor(raw[-ENDING:], base)
     return end.number(2)

@@ -20,7 +20,7 @@ STORED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Szip:
+class FramedSzip:
     """The codec."""
 
     mask: int
@@ -49,10 +49,10 @@ class Szip:
         return byte_step(NAME, spec, decode)
 
 
-def make(configuration: Configuration) -> Szip:
+def make(configuration: Configuration) -> FramedSzip:
     """The codec from its configuration. Raises `InvalidMetadata`."""
     only(configuration, "options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline", "preamble")
-    return Szip(
+    return FramedSzip(
         integer(configuration, "options_mask", least=0, most=255),
         integer(configuration, "pixels_per_block", least=2, most=32),
         integer(configuration, "bits_per_pixel", least=1, most=64),
