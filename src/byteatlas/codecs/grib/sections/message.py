@@ -1,0 +1,76 @@
+"""The sections of a message: `parse` for bytes at hand, `walk` for whoever fetches headers only.
+
+`walk` is a generator of byte ranges within the message. A scanner that has only the beginning of a message, or its
+header sections, answers from what it has and fetches what is missing; the values of grid points are never asked for::
+
+    walking = walk()
+    wanted = next(walking)
+    try:
+        while True:
+            wanted = walking.send(data[wanted.offset : wanted.end])
+    except StopIteration as end:
+        message = end.value
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from byteatlas.codecs.grib.sections import edition1, edition2
+from byteatlas.codecs.grib.sections.edition2 import END, Reading
+from byteatlas.codecs.grib.sections.values import Message
+from byteatlas.codecs.grib.sections.wire import unsigned
+from byteatlas.errors import CorruptFile, Unsupported
+from byteatlas.types import Buffer, ByteRange
+
+MAGIC = b"GRIB"
+LEAST = {1: 8 + 28 + 11 + 4, 2: 16 + 21 + 14 + 9 + 11 + 6 + 5 + 4}
+"""Bytes of the shortest message of each edition."""
+
+
+def walk() -> Reading:
+    """Reads one message: yields `ByteRange` of the message, is sent exactly these bytes, returns a `Message`.
+
+    Each range begins after the beginning of the one before it. Raises `CorruptFile` with the offset in the message,
+    and `Unsupported` (reason ``layout``) for other editions.
+    """
+    head = yield ByteRange(0, 8)
+    if head[:4] != MAGIC:
+        raise CorruptFile(0, "a message begins with GRIB")
+    edition = unsigned(head, 7, 1)
+    if edition not in LEAST:
+        raise Unsupported("layout", f"a message of GRIB edition {edition}; only 1 and 2 are read")
+    if edition == 1:
+        total = unsigned(head, 4, 3)
+        _enough(total, edition)
+        return (yield from edition1.read(total))
+    tail = yield ByteRange(8, 8)
+    total = unsigned(tail, 0, 8)
+    _enough(total, edition)
+    return (yield from edition2.read(total, unsigned(head, 6, 1)))
+
+
+def _enough(total: int, edition: int) -> None:
+    if total < LEAST[edition]:
+        raise CorruptFile(4, f"a message of {total} bytes")
+
+
+def parse(data: Buffer) -> Message:
+    """The sections of the message that ``data`` begins with; what follows it is not looked at.
+
+    Raises `CorruptFile` (a message that is cut off, or has no end mark), `Unsupported`.
+    """
+    view = memoryview(data)
+    walking = walk()
+    wanted = next(walking)
+    try:
+        while True:
+            found = view[wanted.offset : wanted.end]
+            if len(found) < wanted.length:
+                raise CorruptFile(len(view), f"the message ends before byte {wanted.end}")
+            wanted = walking.send(found)
+    except StopIteration as end:
+        message = cast(Message, end.value)
+    if view[message.length - 4 : message.length] != END:
+        raise CorruptFile(message.length - 4, "the message does not end with 7777")
+    return message
