@@ -22,7 +22,9 @@ ENTRY = re.compile(r"'([^']*)'\s*=\s*\{(.*?)\}", re.DOTALL)
 FIRST = {1: ("table2Version", "indicatorOfParameter"), 2: ("discipline", "parameterCategory", "parameterNumber")}
 FIELDS = ("shortName", "paramId", "name", "units", "cfName", "cfVarName")
 Conditions: TypeAlias = tuple[tuple[str, str], ...]
-OLD, NEW, BOTH = "<", ">", ""
+OLD, NEW, BOTH, LAST = "<", ">", "", "~"
+"""Versions of a row: before and after the change of the WMO's tables in 2024, both, and names that are used when there
+is no other: those that were given up, and those of a chemical quantity without its constituent."""
 
 
 def entries(path: Path) -> Iterator[tuple[str, Conditions]]:
@@ -47,23 +49,25 @@ def parameters(root: Path, edition: int) -> list[str]:
     for place, folder in places(root, edition):
         old = _read(folder, ".lte33.def")
         new = _read(folder, ".def")
-        for conditions in dict.fromkeys([*old, *new]):
+        last = {**_read(folder, ".chemsplit.def"), **_read(folder, ".legacy.def")}
+        for conditions in dict.fromkeys([*old, *new, *last]):
             facts = dict(conditions)
             key = [facts.pop(name, None) for name in FIRST[edition]]
             if None in key:
                 continue
             rest = ";".join(f"{name}={value}" for name, value in facts.items())
-            before, after = old.get(conditions), new.get(conditions)
-            for version, row in _versions(before, after, bool(old)):
+            versions = [*_versions(old.get(conditions), new.get(conditions), bool(old))]
+            for version, row in versions or [(LAST, last[conditions])]:
                 lines.append("\t".join((".".join(map(str, key)), place, version, rest, *row)))
-    return sorted(lines)
+    return sorted(dict.fromkeys(lines))
 
 
 def _versions(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, dated: bool
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     if before == after or not dated:
-        yield BOTH, after or before or ()
+        if after:
+            yield BOTH, after
         return
     if before is not None:
         yield OLD, before
@@ -74,7 +78,7 @@ def _versions(
 def _read(folder: Path, ending: str) -> dict[Conditions, tuple[str, ...]]:
     columns: list[Mapping[Conditions, str]] = []
     for field in FIELDS:
-        ends = ".def" if field.startswith("cf") else ending
+        ends = ".def" if field.startswith("cf") and ending != ".legacy.def" else ending
         columns.append({conditions: name for name, conditions in entries(folder / f"{field}{ends}")})
     return {
         conditions: (name, *(column.get(conditions, "") for column in columns[1:]))

@@ -1,0 +1,89 @@
+"""GRIB files of editions 1 and 2 as virtual Zarr: every message found, fields as cubes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from byteatlas.errors import CorruptFile, FileFault
+from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualGroup
+from byteatlas.scanning.contract import FirstBytes, Option, Parse, Scanner, ScanOptions
+from byteatlas.scanning.duties import chosen
+from byteatlas.values import replace
+from byteatlas_scanners.grib.cubes.build import Layout, refused_fields, to_group
+from byteatlas_scanners.grib.cubes.datum import read_data
+from byteatlas_scanners.grib.cubes.names import preset_named
+from byteatlas_scanners.grib.messages.chain import Found
+from byteatlas_scanners.grib.messages.find import find_messages
+from byteatlas_scanners.grib.messages.indicator import MAGIC, indicator
+from byteatlas_scanners.grib.messages.read import Placed, read_fields
+
+DTYPES = {"float64": np.dtype("f8"), "float32": np.dtype("f4")}
+
+
+class GribScanner(Scanner):
+    """The scanner plugin for GRIB files."""
+
+    name = "grib"
+    suffixes = (".grib", ".grib1", ".grib2", ".grb", ".grb2", ".gb2")
+    options = (
+        Option("sidecar", bool, True, "look for an index beside the file (FILE.idx, FILE.index)"),
+        Option("preset", str, "byteatlas", "names of variables and groups: byteatlas, cfgrib or kerchunk"),
+        Option("dtype", str, "float64", "type of the values: float64 as ecCodes has it, or float32"),
+    )
+    verify = "byteatlas.verifying.native.grib:open_grib"
+
+    def sniff(self, first: FirstBytes) -> bool:
+        at = first.data.find(MAGIC)
+        while at >= 0:
+            if indicator(first.data, at) is not None:
+                return True
+            at = first.data.find(MAGIC, at + 1)
+        return False
+
+    def search(self, source: SourceInfo) -> Parse[bool]:
+        return False
+        yield ()
+
+    def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
+        """One array for each variable; messages that cannot be presented are refused one by one in the report.
+
+        Raises `CorruptFile` when the file holds nothing that begins like a message.
+        """
+        own = chosen(self, options)
+        layout = Layout(preset_named(str(own["preset"])), _dtype(str(own["dtype"])))
+        size = source.size or 0
+        found = yield from find_messages(size, far="://" in source.url)
+        if not found.messages and not found.damaged:
+            raise CorruptFile(0, "no GRIB message in this file")
+        fields, refused = yield from _fields(found)
+        data, strange = read_data(fields)
+        refused += [(placed.locator, error) for placed, error in strange]
+        group, report = to_group(data, source, layout)
+        report += refused_fields(refused)
+        return replace(group, report=tuple(report))
+
+
+def _dtype(name: str) -> np.dtype[np.generic]:
+    from byteatlas.errors import BadRequest
+
+    if name not in DTYPES:
+        raise BadRequest(f"option dtype of scanner grib is {name}; known: {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def _fields(found: Found) -> Parse[tuple[list[Placed], list[tuple[str, FileFault]]]]:
+    """All fields, and the places that have none with the reason."""
+    refused: list[tuple[str, FileFault]] = [(f"off/{d.offset}", d.error) for d in found.damaged]
+    fields: list[Placed] = []
+    outcomes = yield from read_fields(found.messages)
+    for message, outcome in zip(found.messages, outcomes, strict=True):
+        if isinstance(outcome, FileFault):
+            refused.append((f"off/{message.offset}", outcome))
+        else:
+            fields += outcome
+    return fields, refused
+
+
+SCANNER = GribScanner()
+
+__all__ = ["SCANNER", "GribScanner", "ReportItem"]

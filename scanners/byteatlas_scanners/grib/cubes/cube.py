@@ -1,0 +1,115 @@
+"""A variable as a cube: its axes, and which field is where."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from byteatlas.values import dataclass
+from byteatlas_scanners.grib.cubes.arrange import NUMBER, STEP, TIME, Bundle, Place
+
+SPARSE = 8
+"""A cube may have so many times more places than fields; beyond that its fields stand in one row."""
+FEW = 64
+"""... unless it has no more places than this."""
+FIELD = "field"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """One dimension of a variable: its sorted values. ``along``: the name of the dimension that they go along.
+
+    Values of several axes that go along one dimension (`FIELD`) are not sorted.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    along: str
+
+    @property
+    def varies(self) -> bool:
+        return len(self.values) > 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cube:
+    """One variable.
+
+    Attributes:
+        axes: all of them, also those with a single value, in the order of the dimensions.
+        lead: lengths of the leading dimensions: those of the axes that vary.
+        flat: for each field of the bundle its place, counted in C order over ``lead``.
+    """
+
+    bundle: Bundle
+    axes: tuple[Axis, ...]
+    lead: tuple[int, ...]
+    flat: NDArray[np.int64]
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(axis.along for axis in self.axes if axis.varies))
+
+    @property
+    def missing(self) -> int:
+        """Places without a field."""
+        return math.prod(self.lead) - len(self.flat)
+
+
+def cube_of(bundle: Bundle) -> Cube:
+    """Lay the fields of a bundle out along the axes that vary."""
+    names = _ordered(bundle.identity.axes)
+    columns = {name: [dict(place)[name] for place in bundle.places] for name in names}
+    values = {name: _sorted(set(column)) for name, column in columns.items()}
+    lead = [len(values[name]) for name in names if len(values[name]) > 1]
+    total, count = math.prod(lead), len(bundle.places)
+    if total > max(FEW, SPARSE * count):
+        return _in_a_row(bundle, names, columns)
+    flat = np.zeros(count, np.int64)
+    for name in names:
+        if len(values[name]) > 1:
+            number = {value: i for i, value in enumerate(values[name])}
+            flat = flat * len(number) + np.array([number[v] for v in columns[name]], np.int64)
+    axes = tuple(Axis(name, tuple(values[name]), name) for name in names)
+    return Cube(bundle, axes, tuple(lead), flat)
+
+
+def _in_a_row(bundle: Bundle, names: tuple[str, ...], columns: dict[str, list[Any]]) -> Cube:
+    """One dimension for all axes that vary: too few of the combinations are there."""
+    axes = []
+    for name in names:
+        varies = len(set(columns[name])) > 1
+        axes.append(Axis(name, tuple(columns[name]), FIELD) if varies else Axis(name, (columns[name][0],), name))
+    count = len(bundle.places)
+    return Cube(bundle, tuple(axes), (count,), np.arange(count, dtype=np.int64))
+
+
+def _ordered(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Time, step, level and what else there is, the number of the ensemble's member at last."""
+    last = tuple(name for name in names if name == NUMBER)
+    return tuple(name for name in names if name != NUMBER) + last
+
+
+def _sorted(values: set[Any]) -> list[Any]:
+    """Values in order; None before the others."""
+    return sorted(values, key=lambda v: (v is not None, _comparable(v)))
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(-math.inf if part is None else part for part in value)
+    return 0 if value is None else value
+
+
+def places_in_order(cube: Cube) -> list[Place | None]:
+    """For each place of the cube, in C order, its field's; None where there is none."""
+    found: list[Place | None] = [None] * math.prod(cube.lead)
+    for at, place in zip(cube.flat.tolist(), cube.bundle.places, strict=True):
+        found[at] = place
+    return found
+
+
+__all__ = ["FIELD", "NUMBER", "STEP", "TIME", "Axis", "Cube", "cube_of", "places_in_order"]
