@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from byteatlas.errors import CorruptFile, FileFault
-from byteatlas.manifest.model import ReportItem, SourceInfo, VirtualGroup
+from byteatlas.errors import BadRequest, CorruptFile, FileFault
+from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Option, Parse, Scanner, ScanOptions
 from byteatlas.scanning.duties import chosen
 from byteatlas.values import replace
@@ -16,8 +19,9 @@ from byteatlas_scanners.grib.messages.chain import Found
 from byteatlas_scanners.grib.messages.find import find_messages
 from byteatlas_scanners.grib.messages.indicator import MAGIC, indicator
 from byteatlas_scanners.grib.messages.read import Placed, read_fields
+from byteatlas_scanners.grib.sidecars.use import from_index
 
-DTYPES = {"float64": np.dtype("f8"), "float32": np.dtype("f4")}
+DTYPES: Mapping[str, np.dtype[Any]] = {"float64": np.dtype("f8"), "float32": np.dtype("f4")}
 
 
 class GribScanner(Scanner):
@@ -40,10 +44,6 @@ class GribScanner(Scanner):
             at = first.data.find(MAGIC, at + 1)
         return False
 
-    def search(self, source: SourceInfo) -> Parse[bool]:
-        return False
-        yield ()
-
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """One array for each variable; messages that cannot be presented are refused one by one in the report.
 
@@ -52,7 +52,9 @@ class GribScanner(Scanner):
         own = chosen(self, options)
         layout = Layout(preset_named(str(own["preset"])), _dtype(str(own["dtype"])))
         size = source.size or 0
-        found = yield from find_messages(size, far="://" in source.url)
+        far = "://" in source.url and not source.url.startswith("file:")
+        known = (yield from from_index(source.url, size)) if far and own["sidecar"] else None
+        found = yield from find_messages(size, far=far, known=known)
         if not found.messages and not found.damaged:
             raise CorruptFile(0, "no GRIB message in this file")
         fields, refused = yield from _fields(found)
@@ -63,9 +65,7 @@ class GribScanner(Scanner):
         return replace(group, report=tuple(report))
 
 
-def _dtype(name: str) -> np.dtype[np.generic]:
-    from byteatlas.errors import BadRequest
-
+def _dtype(name: str) -> np.dtype[Any]:
     if name not in DTYPES:
         raise BadRequest(f"option dtype of scanner grib is {name}; known: {', '.join(DTYPES)}")
     return DTYPES[name]
@@ -85,5 +85,3 @@ def _fields(found: Found) -> Parse[tuple[list[Placed], list[tuple[str, FileFault
 
 
 SCANNER = GribScanner()
-
-__all__ = ["SCANNER", "GribScanner", "ReportItem"]

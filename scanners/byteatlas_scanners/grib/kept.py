@@ -14,7 +14,9 @@ from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
 
 
-def kept(values: NDArray[Any], dims: tuple[str, ...], attributes: Mapping[str, JSON], fill: object = None) -> VirtualArray:
+def kept(
+    values: NDArray[Any], dims: tuple[str, ...], attributes: Mapping[str, JSON], fill: object = None
+) -> VirtualArray:
     """An array of one chunk that the map holds."""
     little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
     meta = ArrayMeta(

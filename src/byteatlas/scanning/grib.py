@@ -9,4 +9,15 @@ from byteatlas.codecs.grib.sections.message import walk
 from byteatlas.codecs.grib.sections.values import NO_BITMAP, Field, Message, Packing
 from byteatlas.codecs.grib.sections.wire import ibm32, ieee32, sign_and_magnitude, signed, unsigned
 
-__all__ = ["NO_BITMAP", "Field", "Message", "Packing", "ibm32", "ieee32", "sign_and_magnitude", "signed", "unsigned", "walk"]
+__all__ = [
+    "NO_BITMAP",
+    "Field",
+    "Message",
+    "Packing",
+    "ibm32",
+    "ieee32",
+    "sign_and_magnitude",
+    "signed",
+    "unsigned",
+    "walk",
+]

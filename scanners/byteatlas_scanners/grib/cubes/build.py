@@ -113,4 +113,6 @@ class _Tree:
 
 def refused_fields(refused: list[tuple[str, FileFault]]) -> list[ReportItem]:
     """An item for each message or field that is not presented."""
-    return [refusal(f"message_{place.partition('/')[2].replace('#', '_')}", error, (place,)) for place, error in refused]
+    return [
+        refusal(f"message_{place.partition('/')[2].replace('#', '_')}", error, (place,)) for place, error in refused
+    ]

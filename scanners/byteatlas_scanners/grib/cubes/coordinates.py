@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.cubes.cube import FIELD, NUMBER, STEP, TIME, Axis, Cube
+from byteatlas_scanners.grib.cubes.arrange import STEP, TIME
+from byteatlas_scanners.grib.cubes.cube import FIELD, Axis, Cube
 from byteatlas_scanners.grib.kept import kept
 from byteatlas_scanners.grib.tables.levels import DOWN, STANDARD_NAMES
 
@@ -64,7 +65,9 @@ class GroupCoordinates:
         found = {}
         for axis in cube.axes:
             if axis.varies:
-                found[axis.along] = self._rows[_row_key(cube)] if axis.along == FIELD else self._names[self._key(cube, axis)]
+                found[axis.along] = (
+                    self._rows[_row_key(cube)] if axis.along == FIELD else self._names[self._key(cube, axis)]
+                )
         return found
 
     def auxiliary(self, cube: Cube) -> list[str]:
@@ -181,6 +184,3 @@ def _level(name: str, axis: Axis, dims: tuple[str, ...], cube: Cube) -> dict[str
         found[f"{name}_bounds"] = kept(bounds if axis.varies else bounds.reshape(2), (*dims, "bounds"), {})
     found[name] = kept(values if axis.varies else values.reshape(()), dims, words)
     return found
-
-
-__all__ = ["NUMBER", "GroupCoordinates"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.values import dataclass
-from byteatlas_scanners.grib.cubes.arrange import NUMBER, STEP, TIME, Bundle, Place
+from byteatlas_scanners.grib.cubes.arrange import NUMBER, Bundle
 
 SPARSE = 8
 """A cube may have so many times more places than fields; beyond that its fields stand in one row."""
@@ -102,14 +102,3 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(-math.inf if part is None else part for part in value)
     return 0 if value is None else value
-
-
-def places_in_order(cube: Cube) -> list[Place | None]:
-    """For each place of the cube, in C order, its field's; None where there is none."""
-    found: list[Place | None] = [None] * math.prod(cube.lead)
-    for at, place in zip(cube.flat.tolist(), cube.bundle.places, strict=True):
-        found[at] = place
-    return found
-
-
-__all__ = ["FIELD", "NUMBER", "STEP", "TIME", "Axis", "Cube", "cube_of", "places_in_order"]

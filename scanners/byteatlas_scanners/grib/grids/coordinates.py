@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ def _view(grid: Grid) -> dict[str, VirtualArray]:
     }
 
 
-def latitudes_of(grid: Grid) -> NDArray[np.float64] | None:
+def latitudes_of(grid: Grid) -> NDArray[np.floating[Any]] | None:
     """Latitudes of the rows in degrees; None where a Gaussian grid's number of parallels is absurd."""
     first, last = (grid.number(f"latitudeOf{which}GridPointInDegrees") for which in ("First", "Last"))
     if grid.kind.endswith("_gg"):
@@ -119,7 +119,7 @@ def latitudes_of(grid: Grid) -> NDArray[np.float64] | None:
     return np.linspace(first, last, grid.nj)
 
 
-def _gaussian(grid: Grid, first: float) -> NDArray[np.float64] | None:
+def _gaussian(grid: Grid, first: float) -> NDArray[np.floating[Any]] | None:
     n = int(grid.number("N"))
     if not 0 < n <= MOST or grid.nj > 2 * n:
         return None
@@ -130,7 +130,7 @@ def _gaussian(grid: Grid, first: float) -> NDArray[np.float64] | None:
     return every[begin : begin + grid.nj] if begin + grid.nj <= 2 * n else None
 
 
-def longitudes_of(grid: Grid) -> NDArray[np.float64]:
+def longitudes_of(grid: Grid) -> NDArray[np.floating[Any]]:
     """Longitudes of the columns in degrees, as ecCodes gives them: growing past 360 where they must."""
     first, last = (grid.number(f"longitudeOf{which}GridPointInDegrees") for which in ("First", "Last"))
     if grid.ni == 1:

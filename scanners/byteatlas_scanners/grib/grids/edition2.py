@@ -32,7 +32,9 @@ NAMES: Mapping[int, str] = {
     90: "space_view", 100: "triangular_grid", 101: "unstructured_grid", 110: "equatorial_azimuthal_equidistant",
     120: "azimuth_range", 140: "lambert_azimuthal_equal_area", 150: "healpix", 32769: "ncep_32769",
 }  # fmt: skip
-RECTANGLES = frozenset({0, 1, 2, 3, 40, 41, 42, 43, 32769})
+ARAKAWA = 32769
+"""NCEP's own: rotated, the pole in the middle of the grid."""
+RECTANGLES = frozenset({0, 1, 2, 3, 40, 41, 42, 43, ARAKAWA})
 PLANES = frozenset({10, 12, 20, 30, 31, 90, 110, 140})
 GAUSSIAN = frozenset({40, 41, 42, 43})
 ROTATED, STRETCHED = {1: 72, 3: 72, 41: 72, 43: 72}, {2: 72, 3: 84, 42: 72, 43: 84}
@@ -42,7 +44,8 @@ TAIL: Mapping[int, int] = {0: 72, 1: 84, 2: 84, 3: 96, 40: 72, 41: 84, 42: 84, 4
 _PLANE = "Nx:30 Ny:34 La1:38s Lo1:42s"
 FIELDS: Mapping[int, str] = {
     10: f"{_PLANE} flags:46b LaD:47s La2:51s Lo2:55s scan:59b orientation:60s Dx:64m Dy:68m",
-    12: "Nx:30 Ny:34 LaR:38s LoR:42s flags:46b scale:47f XR:51c YR:55c scan:59b Dx:60c Dy:64c X1:68c Y1:72c X2:76c Y2:80c",
+    12: "Nx:30 Ny:34 LaR:38s LoR:42s flags:46b scale:47f XR:51c YR:55c scan:59b Dx:60c Dy:64c X1:68c Y1:72c X2:76c "
+    "Y2:80c",
     20: f"{_PLANE} flags:46b LaD:47s LoV:51s Dx:55m Dy:59m centre:63b scan:64b",
     30: f"{_PLANE} flags:46b LaD:47s LoV:51s Dx:55m Dy:59m centre:63b scan:64b Latin1:65s Latin2:69s LaSP:73s LoSP:77s",
     31: f"{_PLANE} flags:46b LaD:47s LoV:51s Dx:55m Dy:59m centre:63b scan:64b Latin1:65s Latin2:69s LaSP:73s LoSP:77s",
@@ -50,7 +53,7 @@ FIELDS: Mapping[int, str] = {
     110: "Nx:30 Ny:34 La1:38s Lo1:42s flags:46b Dx:47m Dy:51m centre:55b scan:56b",
     140: f"{_PLANE} standardParallel:46s centralLongitude:50s flags:54b Dx:55m Dy:59m scan:63b",
 }
-"""``name:octet`` from 0. Suffix s: signed, 1e-6 degree; m: millimetres; c: signed, centimetres; f: IEEE; b: an octet."""
+"""``name:octet`` from 0. Suffix s: signed, 1e-6 degree; m: millimetres; c: signed, centimetres; f: IEEE; b: octet."""
 
 
 def grid2(section: bytes) -> Grid:
@@ -131,8 +134,10 @@ def _rectangle(section: bytes, template: int, points: int) -> Grid:
     if rows:
         kind = kind.replace("regular_", "reduced_").replace("rotated_", "reduced_rotated_", 1)
     reduced = bool(rows) or ABSENT in (ni, nj)
-    rotated = template in ROTATED or template == 32769
-    return _grid(section, kind, points, (0, 0) if reduced else (ni, nj), scan, values, rows, PLANE if rotated else LATLON)
+    rotated = template in ROTATED or template == ARAKAWA
+    return _grid(
+        section, kind, points, (0, 0) if reduced else (ni, nj), scan, values, rows, PLANE if rotated else LATLON
+    )
 
 
 def _degrees(value: int, unit: float) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from math import asin, atan2, cos, degrees, hypot, log, pi, radians, sin, sqrt, tan
+from math import asin, cos, log, pi, radians, sin, sqrt, tan
 
 from byteatlas.types import JSON
 from byteatlas_scanners.grib.grids.model import Earth, Grid
@@ -132,7 +132,7 @@ def _wrapped(angle: float) -> float:
 
 def _t(phi: float, e: float) -> float:
     """Snyder (15-9)."""
-    return tan(pi / 4 - phi / 2) / ((1 - e * sin(phi)) / (1 + e * sin(phi))) ** (e / 2)
+    return tan(pi / 4 - phi / 2) / math.pow((1 - e * sin(phi)) / (1 + e * sin(phi)), e / 2)
 
 
 def _m(phi: float, e: float) -> float:
@@ -233,5 +233,3 @@ FORWARD: Mapping[str, Callable[[Grid], tuple[float, float]]] = {
     "equatorial_azimuthal_equidistant": _tangent,
     "transverse_mercator": lambda grid: (grid.number("X1"), grid.number("Y1")),
 }
-
-__all__ = ["FORWARD", "atan2", "degrees", "first_point", "hypot", "mapping_of", "south"]

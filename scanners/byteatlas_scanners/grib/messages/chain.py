@@ -132,7 +132,9 @@ def _whole(window: Window, at: int, here: Indicator, head: bytes) -> Parse[Messa
         else:
             last = bytes((yield from window.at(end - len(END), len(END) + HEAD))[: len(END)])
         if last != END:
-            raise CorruptFile(at, f"a message of {length} bytes does not end with 7777: its length is wrong, or its data")
+            raise CorruptFile(
+                at, f"a message of {length} bytes does not end with 7777: its length is wrong, or its data"
+            )
     except FileFault as error:
         return Damaged(at, error)
     return Message(at, length, here.edition, here.discipline, head[:length])

@@ -8,6 +8,8 @@ chain that counts is then followed from the file's beginning, through what is kn
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import gather
 from byteatlas_scanners.grib.messages.chain import HEAD, Found, Known, walk
@@ -18,20 +20,22 @@ WORTH = 4
 """Messages that a chain should have, or it is not begun: finding its beginning means to read a message's data."""
 
 
-def find_messages(size: int, *, far: bool) -> Parse[Found]:
+def find_messages(size: int, *, far: bool, known: Known | None = None) -> Parse[Found]:
     """The messages of a file of ``size`` bytes.
 
     Args:
         far: every request is a round trip through a network.
+        known: messages that an index led to.
     """
-    known: Known = {}
+    known = {} if known is None else known
+    indexed = bool(known)
     window = Window(size, 0 if far else HEAD)
     at = yield from walk(Found(), window, 0, 1, known)
-    if far and window.mean > SMALL:
+    if far and not indexed and window.mean > SMALL:
         chains = min(MOST_CHAINS, (size - at) // (window.mean * WORTH))
         if chains > 1:
             edges = [at + (size - at) * k // chains for k in range(chains + 1)]
-            parts = [_part(size, begin, stop) for begin, stop in zip(edges, edges[1:], strict=False)]
+            parts = [_part(size, begin, stop) for begin, stop in pairwise(edges)]
             for part in (yield from gather(parts)):
                 if isinstance(part, dict):
                     known.update(part)

@@ -44,7 +44,7 @@ def indicator(head: Buffer, at: int = 0) -> Indicator | None:
         case 1:
             length, product = int.from_bytes(data[4:7], "big"), int.from_bytes(data[8:11], "big")
             large = bool(length & LARGE)
-            sound = product >= 28 and (large or LEAST[1] <= length and product < length)
+            sound = product >= 28 and (large or (LEAST[1] <= length and product < length))
             return Indicator(1, length, 0, large) if sound else None
         case 2:
             length = int.from_bytes(data[8:16], "big")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile, FileFault
-from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.contract import Apart, Parse
 from byteatlas.scanning.grib import Field, walk
 from byteatlas.scanning.parsers import gather, one
 from byteatlas.types import ByteRange
 from byteatlas_scanners.grib.messages.chain import Message
+from byteatlas_scanners.grib.messages.window import SMALLEST
 
 
 class Placed(NamedTuple):
@@ -46,10 +47,16 @@ def _fields(message: Message) -> Parse[list[Placed]]:
             elif wanted.end > message.length:
                 raise CorruptFile(wanted.offset, f"a section of {wanted.length} bytes does not fit into its message")
             else:
-                data = yield from one(ByteRange(message.offset + wanted.offset, wanted.length))
+                data = yield from one(_ask(message, wanted))
                 wanted = walking.send(data)
     except StopIteration as end:
         fields: tuple[Field, ...] = end.value.fields
     except CorruptFile as error:
         raise CorruptFile(message.offset + error.offset, error.why) from error
     return [Placed(message, field, len(fields) == 1) for field in fields]
+
+
+def _ask(message: Message, wanted: ByteRange) -> ByteRange | Apart:
+    """Of a small message the rest will be wanted too; of a large one what is between is data."""
+    kind = ByteRange if message.length < SMALLEST else Apart
+    return kind(message.offset + wanted.offset, wanted.length)

@@ -6,7 +6,7 @@ and one request brings all; where they are large, a window is no more than a hea
 
 from __future__ import annotations
 
-from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.contract import Apart, Parse
 from byteatlas.scanning.parsers import one
 from byteatlas.types import Buffer, ByteRange
 
@@ -54,7 +54,9 @@ class Window:
         least = max(0, min(least, self.size - offset))
         inside = offset - self._begin
         if not 0 <= inside <= inside + least <= len(self._data):
-            length = min(max(least, self._wanted()), max(0, self.size - offset))
-            self._data = (yield from one(ByteRange(offset, length))) if length else b""
+            wanted = self._wanted()
+            length = min(max(least, wanted), max(0, self.size - offset))
+            ask = Apart(offset, length) if wanted <= length < SMALLEST else ByteRange(offset, length)
+            self._data = (yield from one(ask)) if length else b""
             self._begin, inside = offset, 0
         return memoryview(self._data)[inside:]

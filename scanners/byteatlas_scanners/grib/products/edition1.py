@@ -13,6 +13,9 @@ from byteatlas_scanners.grib.tables.levels import LAYERS1, level_kind, level_uni
 ECMWF, NCEP = 98, 7
 MEMBER8 = frozenset({1, 13, 14, 18, 19, 26, 30, 31, 36, 37, 40, 50})
 """Local definitions of ECMWF with the number of the member in octet 50."""
+SPECTRA = 13
+"""The local definition of wave spectra."""
+WAVES = (("waveDirectionNumber", "direction"), ("waveFrequencyNumber", "frequency"))
 MEMBER16 = frozenset({12, 15, 16, 23})
 """... in octets 50 and 51."""
 PROCESSES: Mapping[int, str] = {
@@ -59,7 +62,7 @@ def product_of(field: Field) -> Product:
         _level(data, keys),
         _times(data),
         member if isinstance(member, int) else None,
-        (),
+        tuple((axis, float(v)) for name, axis in WAVES if isinstance(v := keys.get(name), int)),
         (*details, ("timeRangeIndicator", _kind_of_range(data[20]))),
         tuple((name, keys[name]) for name in ORIGINS if name in keys),
     )
@@ -133,5 +136,8 @@ def _ecmwf(data: bytes) -> Iterator[tuple[str, JSON]]:
     if number in MEMBER8 and len(data) >= 51:
         yield "perturbationNumber", data[49]
         yield "numberOfForecastsInEnsemble", data[50]
+        if number == SPECTRA and len(data) >= 53:
+            yield "waveDirectionNumber", data[51]
+            yield "waveFrequencyNumber", data[52]
     elif number in MEMBER16 and len(data) >= 52:
         yield "perturbationNumber", int.from_bytes(data[49:51], "big")

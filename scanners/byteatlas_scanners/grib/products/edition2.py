@@ -33,7 +33,8 @@ DETAILS = (
     "secondSize", "typeOfWavelengthInterval", "firstWavelength", "secondWavelength", "probabilityType", "lowerLimit",
     "upperLimit", "statisticalProcess", "spatialProcessing", "satelliteSeries", "satelliteNumber", "instrumentType",
     "centralWaveNumber", "partitionTable", "tileClassification", "attributeOfTile", "typeOfDistributionFunction",
-    "codeFigure", "typeOfWavePeriodInterval", "lowerWavePeriodLimit", "upperWavePeriodLimit", "typeOfStatisticalProcessing",
+    "codeFigure", "typeOfWavePeriodInterval", "lowerWavePeriodLimit", "upperWavePeriodLimit",
+    "typeOfStatisticalProcessing",
 )  # fmt: skip
 ORIGINS = ("marsType", "marsStream", "marsClass", "typeOfProcessedData", "typeOfGeneratingProcess",
            "generatingProcessIdentifier", "backgroundProcess", "inputProcessIdentifier", "typeOfPostProcessing",
@@ -50,7 +51,9 @@ def layout(template: int) -> tuple[tuple[tuple[Key, ...], str | None, tuple[Key,
     found = []
     for word in text.split():
         count, again = REPEATED.get(word, (None, ""))
-        found.append((keys_of(BLOCKS["satellite" if word == "satellite30" else word]), count, keys_of(BLOCKS.get(again, ""))))
+        found.append(
+            (keys_of(BLOCKS["satellite" if word == "satellite30" else word]), count, keys_of(BLOCKS.get(again, "")))
+        )
     return tuple(found)
 
 

@@ -15,7 +15,22 @@ from pathlib import Path
 from typing import TypeAlias
 
 HERE = Path(__file__).parent
-CENTRES = ("ecmf", "kwbc", "edzw", "egrr", "lfpw", "cnmc", "efkl", "rjtd", "sbsj", "lowm", "ammc", "ekmi", "enmi", "eswi")
+CENTRES = (
+    "ecmf",
+    "kwbc",
+    "edzw",
+    "egrr",
+    "lfpw",
+    "cnmc",
+    "efkl",
+    "rjtd",
+    "sbsj",
+    "lowm",
+    "ammc",
+    "ekmi",
+    "enmi",
+    "eswi",
+)
 SETS = ("tigge", "s2s", "uerra")
 """Sets of forecasts with names of their own; GRIB 2 marks them by the production status."""
 ENTRY = re.compile(r"'([^']*)'\s*=\s*\{(.*?)\}", re.DOTALL)
@@ -31,7 +46,9 @@ def entries(path: Path) -> Iterator[tuple[str, Conditions]]:
     """Names and their conditions, in the file's order."""
     if not path.exists():
         return
-    text = "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#"))
+    text = "\n".join(
+        line for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#")
+    )
     for name, body in ENTRY.findall(text):
         found = dict(part.split("=", 1) for part in body.replace(" ", "").replace("\t", "").split(";") if "=" in part)
         yield name, tuple(sorted((k.strip(), v.strip().replace("missing()", "?")) for k, v in found.items()))
@@ -90,7 +107,10 @@ def _read(folder: Path, ending: str) -> dict[Conditions, tuple[str, ...]]:
 def levels(root: Path) -> list[str]:
     """One line a type of level: key (edition and the first number), centre, conditions, name."""
     lines = []
-    for edition, file, first in ((1, "typeOfLevel", "indicatorOfTypeOfLevel"), (2, "typeOfLevelConcept", "typeOfFirstFixedSurface")):
+    for edition, file, first in (
+        (1, "typeOfLevel", "indicatorOfTypeOfLevel"),
+        (2, "typeOfLevelConcept", "typeOfFirstFixedSurface"),
+    ):
         for place, folder in places(root, edition):
             for name, conditions in entries(folder / f"{file}.def"):
                 facts = {k: v for k, v in conditions if k not in ("pressureUnits", "genVertHeightCoords")}

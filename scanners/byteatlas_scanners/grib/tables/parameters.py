@@ -57,7 +57,9 @@ def parameter_of(product: Product) -> Parameter:
         short = f"unknown_{product.primary.replace('.', '_')}"
         return Parameter(short, 0, f"unknown parameter {product.primary}", "", "", short)
     short, number, name, units, standard, variable = row.values
-    return Parameter(short, int(number or 0), name, "" if units == "~" else units, standard, variable or _variable(short))
+    return Parameter(
+        short, int(number or 0), name, "" if units == "~" else units, standard, variable or _variable(short)
+    )
 
 
 def _variable(short: str) -> str:
