@@ -37,18 +37,21 @@ def field_of(found: Message, number: int) -> Field:
     return found.fields[number]
 
 
-def values(data: Buffer, edition: int, field: Field, size: int) -> Floats:
+def values(data: Buffer, edition: int, field: Field, size: int, stored_rows: bool = False) -> Floats:
     """Values of a field of ``size`` points, NaN where there is none: float64, shape (size,).
 
     Args:
         data: the whole message.
         size: points that the field has to have: any other number is `CorruptChunk`.
+        stored_rows: leave rows as they are where the message stores them to and fro (else every second one is turned).
 
-    The direction of rows and columns is the message's; every second row is turned where the message stores rows to and
-    fro. Raises `CorruptChunk`, `Unsupported`.
+    The direction of rows and columns is the message's. Raises `CorruptChunk`, `Unsupported`.
     """
     try:
-        return _values(memoryview(data), edition, field, size)
+        found = _values(memoryview(data), edition, field, size)
+        if stored_rows or edition == 1 or not scanning_mode(edition, field.grid) & ALTERNATING:
+            return found
+        return straightened(found, row_lengths(edition, field.grid, size))
     except CorruptFile as error:
         raise corrupt(error) from error
 
@@ -68,7 +71,7 @@ def _values(data: memoryview, edition: int, field: Field, size: int) -> Floats:
     found = spread(decode(coded), bitmap, size)
     if packing.name.startswith("grid_second_order") and second_order.boustrophedonic(coded):
         found = second_order.straight(coded, found)
-    return _in_order(found, edition, field)
+    return found
 
 
 def present(data: memoryview, bitmap: Bitmap, size: int) -> Bits | None:
@@ -99,11 +102,3 @@ def spread(coded: Floats, bitmap: Bits | None, size: int) -> Floats:
             raise CorruptChunk(f"grib: {len(coded)} values for {there} points that have one")
         found[bitmap] = coded[:there]
     return found
-
-
-def _in_order(found: Floats, edition: int, field: Field) -> Floats:
-    if edition == 1 or not scanning_mode(edition, field.grid) & ALTERNATING:
-        return found
-    return straightened(found, row_lengths(edition, field.grid, len(found)))
-
-

@@ -102,12 +102,16 @@ def _descriptors(data: memoryview, layout: Groups) -> tuple[list[int], int, int]
 
 def _lengths(data: memoryview, start: int, layout: Groups, count: int) -> NDArray[np.int64]:
     """Lengths of groups; together they have ``count`` values. Raises `CorruptChunk`."""
-    found = numbers(data, start, layout.length_bits, layout.count, NAME)
-    longest = int(found.max()) * layout.length_step + layout.least_length
-    lengths = np.minimum(found, count).astype(np.int64) * layout.length_step + layout.least_length
-    lengths[-1] = layout.last_length
+    found = numbers(data, start, layout.length_bits, layout.count, NAME)[:-1]
+    longest = int(found.max(initial=0)) * layout.length_step + layout.least_length
+    if max(longest if len(found) else 0, layout.last_length) > count:
+        raise CorruptChunk(f"{NAME}: a group of {max(longest, layout.last_length)} values where there are {count}")
+    lengths = np.full(layout.count, layout.last_length, np.int64)
+    lengths[:-1] = found
+    lengths[:-1] *= layout.length_step
+    lengths[:-1] += layout.least_length
     total = int(lengths.sum())
-    if total != count or (longest > count and layout.count > 1 and int(lengths.max()) > count):
+    if total != count:
         raise CorruptChunk(f"{NAME}: groups of {total} values in all where there are {count}")
     return lengths
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -81,17 +82,19 @@ def decode_ccsds(coded: Coded) -> Floats:
         return constant(coded, count)
     if bits > AEC_WIDEST:
         raise CorruptChunk(f"grib ccsds: packed values of {bits} bits")
-    out = np.zeros(count, np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32)
-    flags = unsigned(section, 21, 1) & ~(AEC_3BYTE | AEC_MSB)
-    if out.dtype.newbyteorder("=").str[0] == ">":
-        flags |= AEC_MSB
+    block = unsigned(section, 22, 1)
+    kind = np.dtype(np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32)
+    out = np.zeros(-(-count // max(block, 1)) * max(block, 1), kind)  # the decoder stops at the end of a block only
+    flags = unsigned(section, 21, 1) & ~(AEC_3BYTE | AEC_MSB) | (AEC_MSB if sys.byteorder == "big" else 0)
     with DamageGuard("grib ccsds"):
-        imagecodecs_function("aec_decode")(
+        found = imagecodecs_function("aec_decode")(
             coded.section[HEAD:],
             bitspersample=bits,
             flags=flags,
-            blocksize=unsigned(section, 22, 1),
+            blocksize=block,
             rsi=unsigned(section, 23, 2),
             out=out,
         )
-    return scaled(out, coded.packing)
+    if memoryview(found).nbytes < count * kind.itemsize:
+        raise CorruptChunk(f"grib ccsds: {memoryview(found).nbytes} bytes for {count} values of {kind.itemsize}")
+    return scaled(out[:count], coded.packing)

@@ -170,4 +170,3 @@ def _scales(j: int, laplacian: float) -> NDArray[np.float64]:
             operator = math.inf
         found[n] = 1.0 / operator if operator else 0.0
     return found
-
