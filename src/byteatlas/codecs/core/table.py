@@ -144,7 +144,22 @@ TIFF: Mapping[str, CodecRow] = {
 }
 """What tiles and strips are compressed with; the names are those that imagecodecs gives to numcodecs."""
 
-BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF}
+GRIB: Mapping[str, CodecRow] = {
+    "byteatlas.grib1": row("grib.codec:make1"),
+    "byteatlas.grib2": row("grib.codec:make2"),
+    "byteatlas.grib_grid": row("grib.coordinates:make"),
+}
+"""Whole messages. The codecs of kerchunk and gribberish for the same are among the foreign ones."""
+
+GRIB_FOREIGN: Mapping[str, CodecRow] = {
+    "numcodecs.grib": row("grib.foreign:make_kerchunk"),
+    "grib": row("grib.foreign:make_kerchunk"),
+    "numcodecs.gribberish": row("grib.foreign:make_gribberish"),
+    "gribberish": row("grib.foreign:make_gribberish"),
+}
+"""In version 2 of Zarr metadata they are numcodecs' filters, in version 3 array -> bytes codecs."""
+
+BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF, **GRIB, **GRIB_FOREIGN}
 
 FAMILIES: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_": row("numcodecs.images:make"),
@@ -154,7 +169,6 @@ FAMILIES: Mapping[str, CodecRow] = {
 
 REFUSED: Mapping[str, str] = {
     "numcodecs.pickle": "unpickling runs code that the data bring along",
-    "numcodecs.grib": "GRIB messages need a GRIB library",
     "numcodecs.json": "the first version of numcodecs' JSON codec lost the shape of arrays; it was withdrawn",
     "numcodecs.msgpack": "the first version of numcodecs' MessagePack codec lost the shape of arrays; it was withdrawn",
     "zarrs.gdeflate": "no decoder of GDeflate streams is at hand",

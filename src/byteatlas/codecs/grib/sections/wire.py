@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import math
 
 from byteatlas.errors import CorruptFile
 from byteatlas.types import Buffer
@@ -30,9 +30,16 @@ def sign_and_magnitude(value: int, bits: int) -> int:
 
 
 def ieee32(data: Buffer, at: int) -> float:
-    """A single-precision number of IEEE 754."""
-    found: float = struct.unpack(">f", unsigned(data, at, 4).to_bytes(4, "big"))[0]
-    return found
+    """A single-precision number of IEEE 754. Raises `CorruptFile` for infinity and for what is no number.
+
+    Denormal numbers (below 1.2e-38) are what ecCodes makes of them: it takes them for normal ones.
+    """
+    word = unsigned(data, at, 4)
+    exponent, fraction = word >> 23 & 0xFF, word & 0x7FFFFF
+    if exponent == 0xFF:
+        raise CorruptFile(at, "a reference value that is not finite")
+    size = math.ldexp(fraction | 0x800000, max(exponent, 1) - 150) if exponent or fraction else 0.0
+    return -size if word >> 31 else size
 
 
 def ibm32(data: Buffer, at: int) -> float:
