@@ -21,7 +21,7 @@ from byteatlas_scanners.grib.messages.indicator import MAGIC, indicator
 from byteatlas_scanners.grib.messages.read import Placed, read_fields
 from byteatlas_scanners.grib.sidecars.use import from_index
 
-DTYPES: Mapping[str, np.dtype[Any]] = {"float64": np.dtype("f8"), "float32": np.dtype("f4")}
+DTYPES: Mapping[str, np.dtype[Any]] = {"float64": np.dtype("<f8"), "float32": np.dtype("<f4")}
 
 
 class GribScanner(Scanner):

@@ -5,6 +5,7 @@ Scanners see the scan contract only; this module is the part of it that knows th
 
 from __future__ import annotations
 
+from byteatlas.codecs.grib.sections.fingerprint import fingerprint
 from byteatlas.codecs.grib.sections.message import walk
 from byteatlas.codecs.grib.sections.values import NO_BITMAP, Field, Message, Packing
 from byteatlas.codecs.grib.sections.wire import ibm32, ieee32, sign_and_magnitude, signed, unsigned
@@ -14,6 +15,7 @@ __all__ = [
     "Field",
     "Message",
     "Packing",
+    "fingerprint",
     "ibm32",
     "ieee32",
     "sign_and_magnitude",

@@ -53,7 +53,7 @@ def array_of(cube: Cube, names: Mapping[str, str], storage: Storage, attributes:
         fill_value=storage.dtype.type(np.nan),
         dimension_names=(*(names[dim] for dim in cube.dims), *grid.dims),
         attributes=attributes,
-        zarr_format=2 if len(fields) == 1 else 3,
+        zarr_format=3,
     )
     shape = (*cube.lead, *(1 for _ in grid.shape))
     return VirtualArray(meta, single_source(shape, storage.source, offset, length, missing=missing, encoding=encoding))
@@ -61,9 +61,11 @@ def array_of(cube: Cube, names: Mapping[str, str], storage: Storage, attributes:
 
 def codec(grid: Grid, number: int, dtype: np.dtype[Any]) -> CodecSpec:
     """The codec of a field."""
-    configuration: dict[str, JSON] = {"field": number}
-    if dtype == np.dtype("f4"):
-        configuration["dtype"] = "float32"
+    configuration: dict[str, JSON] = {"grid": grid.key}
+    if number:
+        configuration["field"] = number
+    if dtype != np.dtype("f8"):
+        configuration["dtype"] = dtype.str
     return CodecSpec(f"byteatlas.grib{grid.edition}", configuration)
 
 

@@ -6,7 +6,10 @@ import math
 from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile, FileFault, Unsupported
+from byteatlas.scanning.grib import fingerprint
 from byteatlas.scanning.reasons import Reason
+from byteatlas.types import Shape
+from byteatlas.values import replace
 from byteatlas_scanners.grib.grids.edition1 import grid1
 from byteatlas_scanners.grib.grids.edition2 import grid2
 from byteatlas_scanners.grib.grids.model import Grid
@@ -31,10 +34,11 @@ class Datum(NamedTuple):
 class Reader:
     """Makes data of fields; what many fields share is looked into once."""
 
-    __slots__ = ("_grids",)
+    __slots__ = ("_grids", "_sections")
 
     def __init__(self) -> None:
-        self._grids: dict[tuple[int, bytes, int], Grid] = {}
+        self._sections: dict[tuple[int, bytes], Grid] = {}
+        self._grids: dict[tuple[str, Shape], Grid] = {}
 
     def datum(self, placed: Placed) -> Datum:
         """The meaning of a field. Raises `Unsupported` and `CorruptFile`."""
@@ -49,18 +53,14 @@ class Reader:
         return Datum(placed, product, parameter_of(product), grid)
 
     def _grid(self, placed: Placed) -> Grid:
-        field = placed.field
-        extra = 0
-        if placed.message.edition == 1:
-            grid = self._grids.get((1, field.grid, 0)) if field.grid else None
-            if grid is None:
-                grid = grid1(field)
-                extra = math.prod(grid.shape) if grid.ni == 0 else 0
-                grid = self._grids.setdefault((1, grid.section, extra), grid)
-        else:
-            key = (2, field.grid, 0)
-            found = self._grids.get(key)
-            grid = found if found is not None else self._grids.setdefault(key, grid2(field.grid))
+        field, edition = placed.field, placed.message.edition
+        grid = self._sections.get((edition, field.grid))
+        if grid is None:
+            grid = grid1(field) if edition == 1 else grid2(field.grid)
+            key = fingerprint(edition, field)
+            grid = self._grids.setdefault((key, grid.shape), replace(grid, key=key))
+            if edition == 2 or grid.ni:  # else the section does not say how many points there are
+                self._sections[edition, field.grid] = grid
         points = math.prod(grid.shape)
         if points > MOST_POINTS:
             raise Unsupported(Reason.TOO_LARGE, f"a field of {points} points; at most {MOST_POINTS}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteatlas.types import JSON, Shape
-from byteatlas.values import dataclass, field
+from byteatlas.values import dataclass
 
 I_NEGATIVE, J_POSITIVE, J_CONSECUTIVE, ALTERNATIVE = 0x80, 0x40, 0x20, 0x10
 """Flags of the scanning mode (flag table 3.4 of edition 2, 8 of edition 1)."""
@@ -30,7 +30,8 @@ class Grid:
         scan: the scanning mode.
         values: the numbers of the grid under ecCodes' names, angles in degrees, lengths in metres.
         rows: points on each parallel of a reduced grid ("PL").
-        section: the bytes that say all this; the key of the grid.
+        section: the bytes that say all this.
+        key: of all fields of this grid (`byteatlas.codecs.grib.sections.fingerprint`); the codec checks it.
     """
 
     kind: str
@@ -44,7 +45,7 @@ class Grid:
     rows: tuple[int, ...]
     section: bytes
     edition: int
-    notes: tuple[str, ...] = field(default_factory=tuple)
+    key: str = ""
 
     def number(self, name: str) -> float:
         """A number of the grid; 0 where it has none."""

@@ -1,8 +1,8 @@
 """Index files: where messages begin, as others have written it down. A hint, which is checked.
 
 ``.idx`` of wgrib2, a line for each field: ``number:offset:d=YYYYMMDDHH:VARIABLE:level:forecast:``; fields of one
-message have ``number.1``, ``number.2`` and the same offset. ``.index`` of ECMWF, a JSON object on each line, with ``_offset``
-and ``_length``.
+message have ``number.1``, ``number.2`` and the same offset. ``.index`` of ECMWF, a JSON object on each line, with
+``_offset`` and ``_length``.
 """
 
 from __future__ import annotations
