@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from byteatlas.scanning.grib import Field, sign_and_magnitude
+from byteatlas.scanning.grib import Field
 from byteatlas.types import JSON
+from byteatlas_scanners.grib.products.blocks import Part, names_in, parts_of, read_parts, unpacker
 from byteatlas_scanners.grib.products.model import Keys, Level, Product, Times
-from byteatlas_scanners.grib.products.templates import BLOCKS, REPEATED, TEMPLATES, Key, keys_of
+from byteatlas_scanners.grib.products.templates import BLOCKS, TEMPLATES, keys_of
 from byteatlas_scanners.grib.products.times import INSTANT, PROCESSES, later, moment
 from byteatlas_scanners.grib.tables.levels import level_kind, level_units
 
-IDENTIFICATION = keys_of(
-    "centre:2 subCentre:2 tablesVersion:1 localTablesVersion:1 significanceOfReferenceTime:1 year:2 month:1 day:1 "
-    "hour:1 minute:1 second:1 productionStatusOfProcessedData:1 typeOfProcessedData:1"
+IDENTIFICATION = unpacker(
+    keys_of(
+        "centre:2 subCentre:2 tablesVersion:1 localTablesVersion:1 significanceOfReferenceTime:1 year:2 month:1 day:1 "
+        "hour:1 minute:1 second:1 productionStatusOfProcessedData:1 typeOfProcessedData:1"
+    )
 )
+PARAMETER = (Part(unpacker(keys_of(BLOCKS["parameter"]))),)
 HEAD = 9
 """Octets of section 4 before the template."""
 NO_SURFACE, MISSING = 255, 0xFFFFFFFF
@@ -34,59 +38,25 @@ DETAILS = (
     "upperLimit", "statisticalProcess", "spatialProcessing", "satelliteSeries", "satelliteNumber", "instrumentType",
     "centralWaveNumber", "partitionTable", "tileClassification", "attributeOfTile", "typeOfDistributionFunction",
     "codeFigure", "typeOfWavePeriodInterval", "lowerWavePeriodLimit", "upperWavePeriodLimit",
-    "typeOfStatisticalProcessing",
+    "typeOfStatisticalProcessing", "section4",
 )  # fmt: skip
 ORIGINS = ("marsType", "marsStream", "marsClass", "typeOfProcessedData", "typeOfGeneratingProcess",
            "generatingProcessIdentifier", "backgroundProcess", "inputProcessIdentifier", "typeOfPostProcessing",
            "subCentre", "productionStatusOfProcessedData", "significanceOfReferenceTime")  # fmt: skip
-CONTROL, MEMBER = (0, 1), (2, 3)
 
 
 @cache
-def layout(template: int) -> tuple[tuple[tuple[Key, ...], str | None, tuple[Key, ...]], ...] | None:
-    """Blocks of a template: their keys, and for a repeated block the key that counts and the keys that are repeated."""
-    text = TEMPLATES.get(template)
-    if text is None:
-        return None
-    found = []
-    for word in text.split():
-        count, again = REPEATED.get(word, (None, ""))
-        found.append(
-            (keys_of(BLOCKS["satellite" if word == "satellite30" else word]), count, keys_of(BLOCKS.get(again, "")))
-        )
-    return tuple(found)
-
-
-def numbers(data: bytes, at: int, keys: tuple[Key, ...], into: dict[str, JSON]) -> int:
-    """Read keys from a place on; the place behind them. What the section does not have is left out."""
-    size = len(data)
-    for name, octets, signed, missing in keys:
-        end = at + octets
-        if end > size:
-            return size + 1
-        value = int.from_bytes(data[at:end], "big")
-        if missing and value == (1 << 8 * octets) - 1:
-            into[name] = None
-        else:
-            into[name] = sign_and_magnitude(value, 8 * octets) if signed else value
-        at = end
-    return at
+def _identification(section: bytes) -> dict[str, JSON]:
+    """The keys of section 1. (A file has few of them, and they are short.)"""
+    found: dict[str, JSON] = {}
+    IDENTIFICATION.into(section, 5, found)
+    return found
 
 
 def product_keys(section: bytes, template: int) -> dict[str, JSON]:
     """The keys of section 4; of an unknown template category and number, with which all begin."""
     found: dict[str, JSON] = {"productDefinitionTemplateNumber": template}
-    blocks = layout(template)
-    if blocks is None:
-        numbers(section, HEAD, keys_of(BLOCKS["parameter"]), found)
-        return found
-    at = HEAD
-    for keys, count, repeated in blocks:
-        at = numbers(section, at, keys, found)
-        times = found.get(count) if count else None
-        if isinstance(times, int) and times:
-            end = numbers(section, at, repeated, found)
-            at = end if end > len(section) else at + times * (end - at)
+    read_parts(section, HEAD, parts_of(template) or PARAMETER, found)
     return found
 
 
@@ -111,13 +81,14 @@ def scaled(keys: Keys, name: str) -> float | None:
 
 def product_of(field: Field, discipline: int) -> Product:
     """The product of a field of edition 2."""
-    keys: dict[str, JSON] = {"discipline": discipline}
-    numbers(field.identification, 5, IDENTIFICATION, keys)
+    template = field.product_template or 0
+    keys: dict[str, JSON] = {"discipline": discipline, **_identification(field.identification)}
     centre = _int(keys, "centre")
-    keys.update(local_keys(field.local, centre))
-    keys |= product_keys(field.product, field.product_template or 0)
-    derived: dict[str, JSON] = {**keys, **dict(_values(keys))}
-    if field.product_template not in TEMPLATES:
+    if field.local:
+        keys.update(local_keys(field.local, centre))
+    keys |= product_keys(field.product, template)
+    derived: dict[str, JSON] = {**keys, **dict(_values(keys, template))}
+    if template not in TEMPLATES:
         derived["section4"] = field.product[HEAD:].hex()
     limit = LIMITS.get(_int(keys, "probabilityType", -1))
     primary = f"{discipline}.{_int(keys, 'parameterCategory')}.{_int(keys, 'parameterNumber')}"
@@ -130,8 +101,8 @@ def product_of(field: Field, discipline: int) -> Product:
         _times(keys),
         _member(keys),
         tuple(_axes(derived)),
-        tuple((name, v) for name in (*DETAILS, "section4") if (v := derived.get(name)) is not None and name != limit),
-        tuple((name, v) for name in ORIGINS if (v := keys.get(name)) is not None),
+        tuple([(name, v) for name in DETAILS if (v := derived.get(name)) is not None and name != limit]),
+        tuple([(name, v) for name in ORIGINS if (v := keys.get(name)) is not None]),
     )
 
 
@@ -150,10 +121,19 @@ def _int(keys: Keys, name: str, otherwise: int = 0) -> int:
     return value if isinstance(value, int) else otherwise
 
 
-def _values(keys: Keys) -> Iterator[tuple[str, JSON]]:
-    """Pairs of scale and value as numbers."""
-    for name in ("FirstSize", "SecondSize", "FirstWavelength", "SecondWavelength", "LowerLimit", "UpperLimit",
-                 "CentralWaveNumber", "LowerWavePeriodLimit", "UpperWavePeriodLimit"):  # fmt: skip
+PAIRS = ("FirstSize", "SecondSize", "FirstWavelength", "SecondWavelength", "LowerLimit", "UpperLimit",
+         "CentralWaveNumber", "LowerWavePeriodLimit", "UpperWavePeriodLimit")  # fmt: skip
+"""Numbers that are written as a factor and a value, other than those of levels."""
+
+
+@cache
+def _pairs(template: int) -> tuple[str, ...]:
+    return tuple(name for name in PAIRS if f"scaledValueOf{name}" in names_in(template))
+
+
+def _values(keys: Keys, template: int) -> Iterator[tuple[str, JSON]]:
+    """Pairs of factor and value as numbers."""
+    for name in _pairs(template):
         value = scaled(keys, name)
         if value is not None:
             yield name[0].lower() + name[1:], value

@@ -38,6 +38,7 @@ BLOCKS: Mapping[str, str] = {
     "observation": "typeOfGeneratingProcess:1 observationGeneratingProcessIdentifier:1",
     "quality": "qualityValueAssociatedWithParameter:1",
     "satellite": "NB:1",
+    "satellite30": "NB:1",
     "chemical": "constituentType:2",
     "source": "sourceSinkChemicalPhysicalProcess:1",
     "aerosol": "constituentType:2",
@@ -56,7 +57,7 @@ BLOCKS: Mapping[str, str] = {
     "radar": "typeOfGeneratingProcess:1 numberOfRadarSitesUsed:1 indicatorOfUnitOfTimeRange:1 siteLatitude:4 "
     "siteLongitude:4 siteElevation:2 siteId:4 siteNumber:2 operatingMode:1 reflectivityCalibrationConstant:1 "
     "qualityControlIndicator:1 clutterFilterIndicator:1 constantAntennaElevationAngle:1 accumulationInterval:2 "
-    "referenceReflectivityForEchoTop:1 rangeBinSpacing:3 radialAngularSpacing:2",
+    "referenceReflectivityForEchoTop:1 rangeBinSpacingUpperOctet:1 rangeBinSpacingLowerOctets:2 radialAngularSpacing:2",
     "statistics": "yearOfEndOfOverallTimeInterval:2 monthOfEndOfOverallTimeInterval:1 dayOfEndOfOverallTimeInterval:1 "
     "hourOfEndOfOverallTimeInterval:1 minuteOfEndOfOverallTimeInterval:1 secondOfEndOfOverallTimeInterval:1 "
     "numberOfTimeRanges:1 numberOfMissingInStatisticalProcess:4",
@@ -75,7 +76,6 @@ BLOCKS: Mapping[str, str] = {
     "categories": "numberOfCategories:1",
     "category": "codeFigure:1 categoryType:1 scaleFactorOfLowerLimit:?+1 scaledValueOfLowerLimit:?+4 "
     "scaleFactorOfUpperLimit:?+1 scaledValueOfUpperLimit:?+4",
-    "members": "",
     "characters": "numberOfCharacters:4",
 }
 REPEATED: Mapping[str, tuple[str, str]] = {

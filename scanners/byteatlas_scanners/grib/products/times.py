@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import MAXYEAR, MINYEAR, date
+from functools import lru_cache
 
 DAY = 86_400
 SECONDS: Mapping[int, int] = {0: 60, 1: 3600, 2: DAY, 10: 3 * 3600, 11: 6 * 3600, 12: 12 * 3600, 13: 1}
@@ -20,6 +21,7 @@ PROCESSES: Mapping[int, str] = {
 INSTANT = "instant"
 
 
+@lru_cache(maxsize=1024)
 def moment(parts: tuple[int, int, int, int, int, int]) -> int | None:
     """Seconds since 1970 of year, month, day, hour, minute, second; None for what is no date.
 

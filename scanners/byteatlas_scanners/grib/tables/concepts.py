@@ -8,7 +8,7 @@ before the others. Centres without a name of their own share those of ECMWF, as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -67,28 +67,37 @@ def _number(text: str) -> int | None:
         return -(1 << 40)
 
 
-def places_of(centre: int, keys: Mapping[str, JSON]) -> tuple[str, ...]:
-    """Where names are looked for, the best first."""
-    status = keys.get("productionStatusOfProcessedData")
-    own = SETS.get(status) if isinstance(status, int) else None
-    return tuple(dict.fromkeys([*([own] if own else []), CENTRES.get(centre, EVERYBODY), EVERYBODY, FALLBACK]))
+@cache
+def conditions_of(file: str, key: str, dated: bool) -> tuple[str, ...]:
+    """Names of the numbers that the rows of a key look at."""
+    return tuple(dict.fromkeys(name for row in rows(file, key, dated) for name, _ in row.conditions))
 
 
-def best(found: tuple[Row, ...], centre: int, keys: Mapping[str, JSON]) -> Row | None:
+def best(file: str, key: str, centre: int, keys: Mapping[str, JSON], *, dated: bool) -> Row | None:
     """The row that names something with these numbers."""
-    places = places_of(centre, keys)
-    unwanted = NEW if _old_names(centre, keys) else OLD
+    status, version = keys.get("productionStatusOfProcessedData"), keys.get("tablesVersion")
+    ecmwf = centre == ECMWF or keys.get("subCentre") == ECMWF
+    old = ecmwf and isinstance(version, int) and version <= LAST_OLD
+    own = SETS.get(status, EVERYBODY) if isinstance(status, int) else EVERYBODY
+    values = tuple([keys.get(name, ABSENT) for name in conditions_of(file, key, dated)])
+    return _best(file, key, dated, (own, centre, old), values)
+
+
+ABSENT = "absent"
+
+
+@lru_cache(maxsize=4096)
+def _best(file: str, key: str, dated: bool, who: tuple[str, int, bool], values: tuple[JSON, ...]) -> Row | None:
+    own, centre, old = who
+    places = tuple(dict.fromkeys([own, CENTRES.get(centre, EVERYBODY), EVERYBODY, FALLBACK]))
+    unwanted = NEW if old else OLD
+    keys = dict(zip(conditions_of(file, key, dated), values, strict=True))
     ranked = [
         ((_rank(row, places), row.version != unwanted, len(row.conditions), number), row)
-        for number, row in enumerate(found)
-        if row.place in places and all(name in keys and keys[name] == value for name, value in row.conditions)
+        for number, row in enumerate(rows(file, key, dated))
+        if row.place in places and all(keys[name] == value for name, value in row.conditions)
     ]
     return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
-
-
-def _old_names(centre: int, keys: Mapping[str, JSON]) -> bool:
-    version = keys.get("tablesVersion")
-    return (centre == ECMWF or keys.get("subCentre") == ECMWF) and isinstance(version, int) and version <= LAST_OLD
 
 
 def _rank(row: Row, places: tuple[str, ...]) -> int:

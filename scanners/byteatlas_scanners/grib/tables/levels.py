@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.tables.concepts import best, rows
+from byteatlas_scanners.grib.tables.concepts import best
 
 FILE = "levels.txt"
 LAYERS1 = frozenset({101, 104, 106, 108, 110, 112, 114, 116, 120, 121, 128, 141})
@@ -45,7 +45,7 @@ DOWN = frozenset({"isobaricInhPa", "isobaricInPa", "isobaricLayer", "depthBelowL
 
 def level_kind(edition: int, number: int, centre: int, keys: Mapping[str, JSON]) -> str:
     """The name of a type of level, ``level_N`` or ``level_N_M`` where the tables have none."""
-    row = best(rows(FILE, f"{edition}.{number}", False), centre, keys)
+    row = best(FILE, f"{edition}.{number}", centre, keys, dated=False)
     if row is not None:
         return row.values[0]
     second = keys.get("typeOfSecondFixedSurface", 255)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from byteatlas.types import JSON
 from byteatlas_scanners.grib.products.model import Product
-from byteatlas_scanners.grib.tables.concepts import best, rows
+from byteatlas_scanners.grib.tables.concepts import best
 
 FILES = {1: "grib1.txt", 2: "grib2.txt"}
 CHEMICAL = frozenset({40, 41, 42, 43})
@@ -52,7 +52,7 @@ def parameter_of(product: Product) -> Parameter:
             "is_aerosol": int(template in AEROSOL),
             "is_aerosol_optical": int(template in OPTICAL),
         }
-    row = best(rows(FILES[product.edition], product.primary, True), product.centre, keys)
+    row = best(FILES[product.edition], product.primary, product.centre, keys, dated=True)
     if row is None:
         short = f"unknown_{product.primary.replace('.', '_')}"
         return Parameter(short, 0, f"unknown parameter {product.primary}", "", "", short)
