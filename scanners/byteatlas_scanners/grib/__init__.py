@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from byteatlas.errors import BadRequest, CorruptFile, FileFault
+from byteatlas.errors import CorruptFile, FileFault
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Option, Parse, Scanner, ScanOptions
 from byteatlas.scanning.duties import chosen
 from byteatlas.values import replace
 from byteatlas_scanners.grib.cubes.build import Layout, refused_fields, to_group
 from byteatlas_scanners.grib.cubes.datum import read_data
-from byteatlas_scanners.grib.cubes.names import preset_named
+from byteatlas_scanners.grib.cubes.names import one_of, preset_named
 from byteatlas_scanners.grib.messages.chain import Found
 from byteatlas_scanners.grib.messages.find import find_messages
 from byteatlas_scanners.grib.messages.indicator import MAGIC, indicator
 from byteatlas_scanners.grib.messages.read import Placed, read_fields
 from byteatlas_scanners.grib.sidecars.use import from_index
 
+ROWS = ("stored", "straight")
 DTYPES: Mapping[str, np.dtype[Any]] = {"float64": np.dtype("<f8"), "float32": np.dtype("<f4")}
 
 
@@ -33,6 +34,7 @@ class GribScanner(Scanner):
         Option("sidecar", bool, True, "look for an index beside the file (FILE.idx, FILE.index)"),
         Option("preset", str, "byteatlas", "names of variables and groups: byteatlas, cfgrib or kerchunk"),
         Option("dtype", str, "float64", "type of the values: float64 as ecCodes has it, or float32"),
+        Option("rows", str, "stored", "rows that run to and fro: stored as ecCodes gives them, or straight"),
     )
     verify = "byteatlas.verifying.native.grib:open_grib"
 
@@ -50,7 +52,8 @@ class GribScanner(Scanner):
         Raises `CorruptFile` when the file holds nothing that begins like a message.
         """
         own = chosen(self, options)
-        layout = Layout(preset_named(str(own["preset"])), _dtype(str(own["dtype"])))
+        rows = one_of("rows", str(own["rows"]), ROWS)
+        layout = Layout(preset_named(str(own["preset"])), _dtype(str(own["dtype"])), rows == "straight")
         size = source.size or 0
         far = "://" in source.url and not source.url.startswith("file:")
         known = (yield from from_index(source.url, size)) if far and own["sidecar"] else None
@@ -66,9 +69,7 @@ class GribScanner(Scanner):
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    if name not in DTYPES:
-        raise BadRequest(f"option dtype of scanner grib is {name}; known: {', '.join(DTYPES)}")
-    return DTYPES[name]
+    return DTYPES[one_of("dtype", name, DTYPES)]
 
 
 def _fields(found: Found) -> Parse[tuple[list[Placed], list[tuple[str, FileFault]]]]:

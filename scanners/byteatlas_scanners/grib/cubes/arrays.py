@@ -20,10 +20,15 @@ PREFIX = "GRIB_"
 
 
 class Storage(NamedTuple):
-    """Where chunks are and how they are decoded."""
+    """Where chunks are and how they are decoded.
+
+    Attributes:
+        straight: rows that run to and fro are turned, so that one axis of coordinates is right for all.
+    """
 
     source: SourceInfo
     dtype: np.dtype[Any]
+    straight: bool = False
 
 
 def array_of(cube: Cube, names: Mapping[str, str], storage: Storage, attributes: Mapping[str, JSON]) -> VirtualArray:
@@ -49,7 +54,7 @@ def array_of(cube: Cube, names: Mapping[str, str], storage: Storage, attributes:
         shape=(*cube.lead, *grid.shape),
         data_type=from_numpy(storage.dtype),
         grid=RegularGrid((*(1 for _ in cube.lead), *grid.shape)),
-        encodings=tuple(Encoding((codec(grid, number, storage.dtype),)) for number in fields),
+        encodings=tuple(Encoding((codec(grid, number, storage),)) for number in fields),
         fill_value=storage.dtype.type(np.nan),
         dimension_names=(*(names[dim] for dim in cube.dims), *grid.dims),
         attributes=attributes,
@@ -59,13 +64,15 @@ def array_of(cube: Cube, names: Mapping[str, str], storage: Storage, attributes:
     return VirtualArray(meta, single_source(shape, storage.source, offset, length, missing=missing, encoding=encoding))
 
 
-def codec(grid: Grid, number: int, dtype: np.dtype[Any]) -> CodecSpec:
+def codec(grid: Grid, number: int, storage: Storage) -> CodecSpec:
     """The codec of a field."""
     configuration: dict[str, JSON] = {"grid": grid.key}
     if number:
         configuration["field"] = number
-    if dtype != np.dtype("f8"):
-        configuration["dtype"] = dtype.str
+    if storage.dtype != np.dtype("f8"):
+        configuration["dtype"] = storage.dtype.str
+    if grid.alternates and not storage.straight:
+        configuration["rows"] = "stored"
     return CodecSpec(f"byteatlas.grib{grid.edition}", configuration)
 
 

@@ -29,12 +29,13 @@ class Layout:
 
     preset: Preset
     dtype: np.dtype[Any]
+    straight: bool = False
 
 
 def to_group(data: list[Datum], source: SourceInfo, layout: Layout) -> tuple[VirtualGroup, list[ReportItem]]:
     """The group of a file's fields, and an item for each array."""
     report: list[ReportItem] = []
-    storage = Storage(source, layout.dtype)
+    storage = Storage(source, layout.dtype, layout.straight)
     placed = place_all([cube_of(bundle) for bundle in arrange(data)], layout.preset)
     tree = _Tree()
     for path, cubes in placed.items():
@@ -50,7 +51,7 @@ def _arrays(
     arrays: dict[str, VirtualArray] = {}
     others: dict[str, VirtualArray] = {}
     for name, cube in cubes.items():
-        grid = grid_coordinates(cube.bundle.data[0].grid)
+        grid = grid_coordinates(cube.bundle.data[0].grid, straight=storage.straight)
         attributes = attributes_of(cube)
         shown = [*coordinates.auxiliary(cube), *grid.auxiliary]
         if shown:
@@ -60,14 +61,16 @@ def _arrays(
         arrays[name] = array_of(cube, coordinates.dims(cube), storage, attributes)
         others.update(grid.arrays)
         inside = f"{path}/{name}" if path else name
-        report.append(ReportItem(inside, "virtual", None, detail(cube), locators(cube)))
+        report.append(ReportItem(inside, "virtual", None, detail(cube, storage), locators(cube)))
     others.update(coordinates.arrays())
     return arrays | {name: array for name, array in others.items() if name not in arrays}
 
 
-def detail(cube: Cube) -> str:
+def detail(cube: Cube, storage: Storage) -> str:
     """What a reader of the report should know of a variable."""
     words = []
+    if cube.bundle.data[0].grid.alternates and not storage.straight:
+        words.append("every second row runs the other way, as stored; option rows of the scanner turns them")
     if cube.missing:
         words.append(f"{cube.missing} of {math.prod(cube.lead)} combinations of {', '.join(cube.dims)} have no field")
     if FIELD in cube.dims:

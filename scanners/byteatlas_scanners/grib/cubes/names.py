@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from byteatlas.errors import BadRequest
@@ -62,9 +62,14 @@ PRESETS: Mapping[str, Preset] = {
 
 def preset_named(name: str) -> Preset:
     """Raises `BadRequest` for a name that is none."""
-    if name not in PRESETS:
-        raise BadRequest(f"option preset of scanner grib is {name}; known: {', '.join(PRESETS)}")
-    return PRESETS[name]
+    return PRESETS[one_of("preset", name, PRESETS)]
+
+
+def one_of(option: str, value: str, known: Iterable[str]) -> str:
+    """The value of an option that is one of several words. Raises `BadRequest`."""
+    if value not in known:
+        raise BadRequest(f"option {option} of scanner grib is {value}; known: {', '.join(known)}")
+    return value
 
 
 def grid_labels(cubes: Sequence[Cube]) -> dict[int, str]:

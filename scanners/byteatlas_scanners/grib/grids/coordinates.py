@@ -35,14 +35,21 @@ class GridCoordinates(NamedTuple):
     mapping: str | None
 
 
-def grid_coordinates(grid: Grid) -> GridCoordinates:
-    """The coordinates of a grid, as far as it has any."""
+def grid_coordinates(grid: Grid, *, straight: bool = False) -> GridCoordinates:
+    """The coordinates of a grid, as far as it has any.
+
+    Args:
+        straight: rows that run to and fro are turned when they are read; else the axis along them has no coordinate.
+    """
     arrays: dict[str, VirtualArray] = {}
     attributes = mapping_of(grid)
     if attributes is not None:
         arrays[CRS] = kept(np.zeros((), np.int32), (), attributes)
     if grid.ni and max(grid.shape) <= LONGEST:
-        arrays |= _axes(grid)
+        axes = _axes(grid)
+        if grid.alternates and not straight:
+            axes.pop(grid.dims[-1], None)
+        arrays |= axes
     return GridCoordinates(arrays, (), CRS if attributes is not None else None)
 
 

@@ -47,6 +47,11 @@ class Grid:
     edition: int
     key: str = ""
 
+    @property
+    def alternates(self) -> bool:
+        """Whether every second row (column) runs the other way: points along it have no coordinate in common."""
+        return self.edition == 2 and self.ni > 0 and bool(self.scan & ALTERNATIVE)
+
     def number(self, name: str) -> float:
         """A number of the grid; 0 where it has none."""
         value = self.values.get(name)

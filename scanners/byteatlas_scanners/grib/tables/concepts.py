@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
+from pkgutil import get_data
 from typing import NamedTuple
 
 from byteatlas.types import JSON
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 def lines(file: str) -> Mapping[str, list[str]]:
     """The lines of a table by key, not yet looked into."""
     found: dict[str, list[str]] = {}
-    for line in (files(__package__) / file).read_text(encoding="utf-8").splitlines():
+    for line in (get_data(__package__, file) or b"").decode().splitlines():
         key, _, rest = line.partition("\t")
         found.setdefault(key, []).append(rest)
     return found
