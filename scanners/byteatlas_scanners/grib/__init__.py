@@ -34,6 +34,7 @@ class GribScanner(Scanner):
         Option("sidecar", bool, True, "look for an index beside the file (FILE.idx, FILE.index)"),
         Option("preset", str, "byteatlas", "names of variables and groups: byteatlas, cfgrib or kerchunk"),
         Option("dtype", str, "float64", "type of the values: float64 as ecCodes has it, or float32"),
+        Option("dims", str, "", "dimensions that stay where they have one value, such as time,step"),
         Option("rows", str, "stored", "rows that run to and fro: stored as ecCodes gives them, or straight"),
     )
     verify = "byteatlas.verifying.native.grib:open_grib"
@@ -53,7 +54,9 @@ class GribScanner(Scanner):
         """
         own = chosen(self, options)
         rows = one_of("rows", str(own["rows"]), ROWS)
-        layout = Layout(preset_named(str(own["preset"])), _dtype(str(own["dtype"])), rows == "straight")
+        preset = preset_named(str(own["preset"]))
+        stay = frozenset(str(own["dims"]).split(",")) - {""} or preset.stay
+        layout = Layout(preset, _dtype(str(own["dtype"])), rows == "straight", stay)
         size = source.size or 0
         far = "://" in source.url and not source.url.startswith("file:")
         known = (yield from from_index(source.url, size)) if far and own["sidecar"] else None

@@ -30,13 +30,14 @@ class Layout:
     preset: Preset
     dtype: np.dtype[Any]
     straight: bool = False
+    stay: frozenset[str] = frozenset()
 
 
 def to_group(data: list[Datum], source: SourceInfo, layout: Layout) -> tuple[VirtualGroup, list[ReportItem]]:
     """The group of a file's fields, and an item for each array."""
     report: list[ReportItem] = []
     storage = Storage(source, layout.dtype, layout.straight)
-    placed = place_all([cube_of(bundle) for bundle in arrange(data)], layout.preset)
+    placed = place_all([cube_of(bundle, layout.stay) for bundle in arrange(data)], layout.preset)
     tree = _Tree()
     for path, cubes in placed.items():
         tree.add(path, _arrays(path, cubes, storage, report))
@@ -58,6 +59,9 @@ def _arrays(
             attributes["coordinates"] = " ".join(shown)
         if grid.mapping is not None:
             attributes["grid_mapping"] = grid.mapping
+        bounds = coordinates.bounds(cube)
+        if bounds is not None:
+            attributes["step_bounds"] = bounds
         arrays[name] = array_of(cube, coordinates.dims(cube), storage, attributes)
         others.update(grid.arrays)
         inside = f"{path}/{name}" if path else name

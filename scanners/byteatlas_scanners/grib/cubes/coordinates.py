@@ -49,6 +49,8 @@ class GroupCoordinates:
                 self._names[key] = self._free(name)
 
     def _key(self, cube: Cube, axis: Axis) -> tuple[str, tuple[Any, ...], str]:
+        if not axis.is_dimension:
+            return axis.name, axis.values, "scalar"
         return axis.name, axis.values, self._rows[_row_key(cube)] if axis.along == FIELD else ""
 
     def _free(self, name: str) -> str:
@@ -64,7 +66,7 @@ class GroupCoordinates:
         """The name of each leading dimension of a cube."""
         found = {}
         for axis in cube.axes:
-            if axis.varies:
+            if axis.is_dimension:
                 found[axis.along] = (
                     self._rows[_row_key(cube)] if axis.along == FIELD else self._names[self._key(cube, axis)]
                 )
@@ -90,22 +92,51 @@ class GroupCoordinates:
                 if not _empty(axis):
                     name = self._names[self._key(cube, axis)]
                     if name not in found:
-                        dims = (self.dims(cube)[axis.along],) if axis.varies else ()
+                        dims = (self.dims(cube)[axis.along],) if axis.is_dimension else ()
                         found.update(_coordinate(name, axis, dims, cube))
             valid = self._valid_name(cube)
             if valid not in found:
                 found[valid] = self._valid_time(cube)
+            bounds = self.bounds(cube)
+            if bounds is not None:
+                found[bounds] = self._ranges(cube)
         return found
+
+    def bounds(self, cube: Cube) -> str | None:
+        """The name of the array with the begin and end of the time that values are of; None for moments."""
+        if all(d.product.times.begin == d.product.times.end for d in cube.bundle.data):
+            return None
+        return f"{next(name for name, other in self._cubes.items() if other is cube)}_step_bounds"
+
+    def _ranges(self, cube: Cube) -> VirtualArray:
+        """Begin and end of the time that values are of, for each reference time and step."""
+        axes = [axis for axis in cube.axes if axis.name in (TIME, STEP) and axis.is_dimension]
+        along = list(dict.fromkeys(axis.along for axis in axes))
+        shape = [cube.lead[cube.dims.index(dim)] for dim in along]
+        pairs = np.full((*shape, 2), NOT_A_TIME, np.int64)
+        rows = np.unravel_index(cube.flat, cube.lead) if cube.lead else ()
+        places = [rows[cube.dims.index(dim)] for dim in along]
+        for number, datum in enumerate(cube.bundle.data):
+            place = tuple(int(column[number]) for column in places)
+            times = datum.product.times
+            pairs[place] = (times.begin, times.end)
+        names = self.dims(cube)
+        dims = (*(names[dim] for dim in along), "bounds")
+        words: dict[str, JSON] = {
+            "long_name": "begin and end of the time that values are of, since the reference time", "units": "seconds",
+            "dtype": "timedelta64[ns]", "_FillValue": int(NOT_A_TIME),
+        }  # fmt: skip
+        return kept(pairs, dims, words, np.int64(NOT_A_TIME))
 
     def _valid_time(self, cube: Cube) -> VirtualArray:
         """Reference time plus step."""
         time, step = (next(axis for axis in cube.axes if axis.name == name) for name in (TIME, STEP))
         times, steps = np.array(time.values, np.int64), np.array(step.values, np.int64)
         dims = self.dims(cube)
-        if FIELD in (time.along if time.varies else "", step.along if step.varies else ""):
+        if FIELD in (time.along if time.is_dimension else "", step.along if step.is_dimension else ""):
             along: tuple[str, ...] = (dims[FIELD],)
         else:
-            along = tuple(dims[axis.along] for axis in (time, step) if axis.varies)
+            along = tuple(dims[axis.along] for axis in (time, step) if axis.is_dimension)
             times = times[:, None] if len(along) == 2 else times
         valid = np.where(times == NOT_A_TIME, NOT_A_TIME, times + steps)
         valid = valid if along else valid.reshape(())
@@ -150,7 +181,7 @@ def _units(name: str, cube: Cube) -> dict[str, JSON]:
 
 def _shaped(axis: Axis, dtype: type[np.generic]) -> NDArray[Any]:
     values: NDArray[Any] = np.array(axis.values, dtype)
-    return values if axis.varies else values.reshape(())
+    return values if axis.is_dimension else values.reshape(())
 
 
 def _step(axis: Axis, dims: tuple[str, ...]) -> VirtualArray:
@@ -175,12 +206,12 @@ def _level(name: str, axis: Axis, dims: tuple[str, ...], cube: Cube) -> dict[str
     words: dict[str, JSON] = {"long_name": kind, "units": cube.bundle.data[0].product.level.units}
     if kind in STANDARD_NAMES:
         words["standard_name"] = STANDARD_NAMES[kind]
-    if axis.varies:
+    if axis.is_dimension:
         words |= {"axis": "Z", "positive": "down" if kind in DOWN else "up"}
     found = {}
     if layers:
         bounds = np.stack([first, second], -1)
         words["bounds"] = f"{name}_bounds"
-        found[f"{name}_bounds"] = kept(bounds if axis.varies else bounds.reshape(2), (*dims, "bounds"), {})
-    found[name] = kept(values if axis.varies else values.reshape(()), dims, words)
+        found[f"{name}_bounds"] = kept(bounds if axis.is_dimension else bounds.reshape(2), (*dims, "bounds"), {})
+    found[name] = kept(values if axis.is_dimension else values.reshape(()), dims, words)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,22 @@ FIELD = "field"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """One dimension of a variable: its sorted values. ``along``: the name of the dimension that they go along.
+    """One thing that a variable may vary by.
 
-    Values of several axes that go along one dimension (`FIELD`) are not sorted.
+    Attributes:
+        values: sorted, but for axes that share a dimension (`FIELD`).
+        along: the name of the dimension that they go along.
+        stays: it is a dimension also where there is one value only.
     """
 
     name: str
     values: tuple[Any, ...]
     along: str
+    stays: bool = False
 
     @property
-    def varies(self) -> bool:
-        return len(self.values) > 1
+    def is_dimension(self) -> bool:
+        return self.stays or len(self.values) > 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +45,7 @@ class Cube:
 
     Attributes:
         axes: all of them, also those with a single value, in the order of the dimensions.
-        lead: lengths of the leading dimensions: those of the axes that vary.
+        lead: lengths of the leading dimensions: those of the axes that vary or stay.
         flat: for each field of the bundle its place, counted in C order over ``lead``.
     """
 
@@ -51,7 +56,7 @@ class Cube:
 
     @property
     def dims(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(axis.along for axis in self.axes if axis.varies))
+        return tuple(dict.fromkeys(axis.along for axis in self.axes if axis.is_dimension))
 
     @property
     def missing(self) -> int:
@@ -59,21 +64,21 @@ class Cube:
         return math.prod(self.lead) - len(self.flat)
 
 
-def cube_of(bundle: Bundle) -> Cube:
-    """Lay the fields of a bundle out along the axes that vary."""
+def cube_of(bundle: Bundle, stay: Collection[str] = ()) -> Cube:
+    """Lay the fields of a bundle out along the axes that vary, and those that ``stay`` names."""
     names = _ordered(bundle.identity.axes)
     columns = {name: [dict(place)[name] for place in bundle.places] for name in names}
     values = {name: _sorted(set(column)) for name, column in columns.items()}
-    lead = [len(values[name]) for name in names if len(values[name]) > 1]
+    dims = [name for name in names if len(values[name]) > 1 or name in stay]
+    lead = [len(values[name]) for name in dims]
     total, count = math.prod(lead), len(bundle.places)
     if total > max(FEW, SPARSE * count):
         return _in_a_row(bundle, names, columns)
     flat = np.zeros(count, np.int64)
-    for name in names:
-        if len(values[name]) > 1:
-            number = {value: i for i, value in enumerate(values[name])}
-            flat = flat * len(number) + np.array([number[v] for v in columns[name]], np.int64)
-    axes = tuple(Axis(name, tuple(values[name]), name) for name in names)
+    for name in dims:
+        number = {value: i for i, value in enumerate(values[name])}
+        flat = flat * len(number) + np.array([number[v] for v in columns[name]], np.int64)
+    axes = tuple(Axis(name, tuple(values[name]), name, name in stay) for name in names)
     return Cube(bundle, axes, tuple(lead), flat)
 
 

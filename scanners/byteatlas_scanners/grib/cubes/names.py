@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
+from byteatlas_scanners.grib.cubes.arrange import STEP, TIME
 from byteatlas_scanners.grib.cubes.cube import Cube
 from byteatlas_scanners.grib.products.times import INSTANT
 
@@ -25,11 +26,12 @@ class Preset(NamedTuple):
     Attributes:
         variable: a cube's name before it is made unique.
         group: the path of the group that a cube is in, from the label of its grid (empty with one grid only).
-        number, level: whether there are dimensions for them even where they have one value only.
+        stay: dimensions also where they have one value only, so that files of one collection look alike.
     """
 
     variable: Callable[[Cube], str]
     group: Callable[[Cube, str], str]
+    stay: frozenset[str] = frozenset()
 
 
 def _short(cube: Cube) -> str:
@@ -54,7 +56,7 @@ def _tree(cube: Cube, grid: str) -> str:
 
 
 PRESETS: Mapping[str, Preset] = {
-    "byteatlas": Preset(_short, _by_level),
+    "byteatlas": Preset(_short, _by_level, frozenset({TIME, STEP})),
     "cfgrib": Preset(_cf, _flat),
     "kerchunk": Preset(_cf, _tree),
 }

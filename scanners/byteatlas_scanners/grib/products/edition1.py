@@ -8,7 +8,7 @@ from byteatlas.scanning.grib import Field
 from byteatlas.types import JSON
 from byteatlas_scanners.grib.products.model import Keys, Level, Product, Times
 from byteatlas_scanners.grib.products.times import INSTANT, SECONDS1, later, moment
-from byteatlas_scanners.grib.tables.levels import LAYERS1, level_kind, level_units
+from byteatlas_scanners.grib.tables.levels import LAYERS1, UNITS1, level_kind, level_units
 
 ECMWF, NCEP = 98, 7
 MEMBER8 = frozenset({1, 13, 14, 18, 19, 26, 30, 31, 36, 37, 40, 50})
@@ -79,7 +79,10 @@ def _level(data: bytes, keys: Keys) -> Level:
     units, factor = level_units(1, number)
     if number in LAYERS1:
         return Level(kind, float(data[10]) / factor, float(data[11]) / factor, units)
-    return Level(kind, float(int.from_bytes(data[10:12], "big")) / factor, None, units)
+    value = int.from_bytes(data[10:12], "big")
+    if not value and number not in UNITS1:
+        return Level(kind, None, None, units)
+    return Level(kind, float(value) / factor, None, units)
 
 
 def _times(data: bytes) -> Times:
@@ -134,8 +137,9 @@ def _ecmwf(data: bytes) -> Iterator[tuple[str, JSON]]:
     yield "marsStream", int.from_bytes(data[43:45], "big")
     yield "experimentVersionNumber", data[45:49].decode("latin-1")
     if number in MEMBER8 and len(data) >= 51:
-        yield "perturbationNumber", data[49]
-        yield "numberOfForecastsInEnsemble", data[50]
+        if data[49] or data[50]:  # else there is no ensemble
+            yield "perturbationNumber", data[49]
+            yield "numberOfForecastsInEnsemble", data[50]
         if number == SPECTRA and len(data) >= 53:
             yield "waveDirectionNumber", data[51]
             yield "waveFrequencyNumber", data[52]

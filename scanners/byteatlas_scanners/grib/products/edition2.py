@@ -11,7 +11,7 @@ from byteatlas_scanners.grib.products.blocks import Part, names_in, parts_of, re
 from byteatlas_scanners.grib.products.model import Keys, Level, Product, Times
 from byteatlas_scanners.grib.products.templates import BLOCKS, TEMPLATES, keys_of
 from byteatlas_scanners.grib.products.times import INSTANT, PROCESSES, later, moment
-from byteatlas_scanners.grib.tables.levels import level_kind, level_units
+from byteatlas_scanners.grib.tables.levels import UNITS2, level_kind, level_units
 
 IDENTIFICATION = unpacker(
     keys_of(
@@ -157,6 +157,8 @@ def _level(keys: Keys) -> Level:
         bottom = scaled(keys, "SecondFixedSurface")
     if first == 100:
         top, bottom = _times_factor(top, factor), _times_factor(bottom, factor)
+    if not top and not bottom and first not in UNITS2:  # zero says as little as a missing value
+        top = bottom = None
     return Level(kind, top, bottom, units)
 
 
