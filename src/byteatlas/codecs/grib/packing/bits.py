@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import CorruptChunk
 from byteatlas.types import Buffer
+from byteatlas.values import dataclass
 
 WIDEST = 64
+WIDEST_GROUP = 56
 BLOCK = 1 << 15
 """Values that are decoded at a time, so that all intermediate arrays stay in the cache."""
 
@@ -45,8 +48,8 @@ def numbers(data: Buffer, start: int, width: int, count: int, name: str = "grib"
     # The window of a number reaches up to 8 bytes beyond its own: the last rows are read from a padded copy.
     inside = max(0, min(rows, (len(data) - first - 16) // width - 1))
     _columns(found[:inside], data, start, width)
-    tail = bytes(data[first + inside * width :])
-    tail += bytes((rows - inside) * width + 16)
+    beyond = (rows - inside) * width + 16
+    tail = bytes(data[first + inside * width : first + inside * width + beyond]).ljust(beyond, b"\0")
     _columns(found[inside:], tail, start % 8, width)
     return found.reshape(-1)[:count]
 
@@ -75,47 +78,82 @@ def _windows(out: NDArray[Any], data: Buffer, start: int, width: int, step: int)
     out &= out.dtype.type((1 << width) - 1)
 
 
-def groups(
-    data: Buffer, start: int, widths: NDArray[np.int64], lengths: NDArray[np.int64], name: str
-) -> NDArray[np.int64]:
-    """Numbers of groups that lie one after another: ``lengths[i]`` numbers of ``widths[i]`` bits for each.
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups of numbers that lie one after another, as a stream of bits.
 
-    Shape (sum of lengths,). The caller has bounded this sum. Raises `CorruptChunk`.
+    Attributes:
+        widths: bits of each number of a group.
+        lengths: numbers of each group.
+        references: what is added to each number of a group.
     """
-    if len(widths) and int(widths.max()) > 56:
-        raise CorruptChunk(f"{name}: groups of numbers of {int(widths.max())} bits")
-    ends = np.cumsum(widths * lengths)
-    stream(data, name, start, int(ends[-1]) if len(ends) else 0)
-    total = int(lengths.sum())
-    found = np.empty(total, np.int64)
-    size = 4 if not len(widths) or int(widths.max()) <= 25 else 8
-    padded = bytes(data) + bytes(size)
-    windows: NDArray[Any] = np.ndarray((len(data) + 1,), f">u{size}", padded, 0, (1,))
-    last = np.cumsum(lengths)
-    group = done = 0
-    while group < len(lengths):
-        after = max(group + 1, int(np.searchsorted(last, done + BLOCK, "right")))
-        bit = start + (int(ends[group - 1]) if group else 0)
-        stop = int(last[after - 1])
-        _gather(found[done:stop], windows, bit, widths[group:after], lengths[group:after])
-        group, done = after, stop
-    return found
+
+    widths: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    references: NDArray[np.int64]
+
+    def blocks(self, data: Buffer, start: int, name: str) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """Which groups, and their numbers with references added: a block of whole groups that stays in the cache.
+
+        Blocks follow one another. Numbers are a buffer that the caller may change, and that the next block overwrites.
+        The caller has bounded the sum of lengths. Raises `CorruptChunk` before the first block.
+        """
+        count = len(self.lengths)
+        if count and int(self.widths.max()) > WIDEST_GROUP:
+            raise CorruptChunk(f"{name}: groups of numbers of {int(self.widths.max())} bits")
+        bits = np.cumsum(self.widths * self.lengths)
+        stream(data, name, start, int(bits[-1]) if count else 0)
+        last = np.cumsum(self.lengths)
+        scratch = np.empty(min(BLOCK, int(last[-1])) if count else 0, np.int64)
+        narrow = not count or int(self.widths.max()) <= 25
+        group = done = 0
+        while group < count:
+            after = max(group + 1, int(np.searchsorted(last, done + BLOCK, "right")))
+            bit, stop = start + (int(bits[group - 1]) if group else 0), int(last[after - 1])
+            which = slice(group, after)
+            if after == group + 1:
+                found = numbers(data, bit, int(self.widths[group]), stop - done, name).astype(np.int64)
+                found += self.references[group]
+            else:
+                found = scratch[: stop - done]
+                end = start + int(bits[after - 1])
+                words = _words(data, bit // 8, -(-end // 8), np.uint32 if narrow else np.uint64)
+                self._gather(found, words, bit % 8, which)
+            yield which, found
+            group, done = after, stop
+
+    def _gather(self, out: NDArray[np.int64], words: NDArray[Any], bit: int, which: slice) -> None:
+        """Each number is in the word that begins at its first byte: a shift to the left and one to the right."""
+        kind = words.dtype
+        lengths = self.lengths[which]
+        width = np.repeat(self.widths[which].astype(np.uint32), lengths)
+        place = np.cumsum(width, dtype=np.uint32)
+        place -= width
+        place += np.uint32(bit)
+        found = words.take((place >> np.uint32(3)).astype(np.intp), mode="clip")
+        place &= np.uint32(7)
+        np.left_shift(found, place.astype(kind, copy=False), out=found)
+        np.subtract(np.uint32(8 * kind.itemsize), width, out=width)
+        # A number of no bits is shifted by all bits of the word, which gives 0.
+        np.right_shift(found, width.astype(kind, copy=False), out=found)
+        np.add(found, np.repeat(self.references[which], lengths), out=out, casting="unsafe")
+
+    def all(self, data: Buffer, start: int, name: str) -> NDArray[np.int64]:
+        """All numbers, shape (sum of lengths,). Raises `CorruptChunk`."""
+        found = np.empty(int(self.lengths.sum()), np.int64)
+        done = 0
+        for _, block in self.blocks(data, start, name):
+            found[done : done + len(block)] = block
+            done += len(block)
+        return found
 
 
-def _gather(
-    out: NDArray[np.int64], windows: NDArray[Any], bit: int, widths: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> None:
-    """Each number is in the window at its first byte: taken out by a shift to the left and one to the right."""
-    if not len(out):
-        return
-    kind = windows.dtype.newbyteorder("=")
-    width = np.repeat(widths, lengths)
-    place = np.cumsum(width)
-    place -= width
-    place += bit
-    words = windows[place >> 3].astype(kind)
-    place &= 7
-    np.left_shift(words, place.astype(kind), out=words)
-    np.subtract(8 * kind.itemsize, width, out=width)
-    np.right_shift(words, width.astype(kind), out=words)  # by all bits for a width of 0: that gives 0
-    out[:] = words
+def _words(data: Buffer, first: int, last: int, kind: type[np.unsignedinteger[Any]]) -> NDArray[Any]:
+    """The word that begins at each byte from ``first`` to ``last``, with zeros beyond the end of the data."""
+    size = np.dtype(kind).itemsize
+    count = last - first + 1
+    part = data[first : last + size]
+    if len(part) < count + size:
+        part = bytes(part).ljust(count + size, b"\0")
+    view: NDArray[Any] = np.ndarray((count,), f">u{size}", part, 0, (1,))
+    return view.astype(kind)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.grib.packing.bits import aligned, groups, numbers
+from byteatlas.codecs.grib.packing.bits import Groups, aligned, numbers
 from byteatlas.codecs.grib.packing.coded import Bits, Coded, Floats, constant, scaled
-from byteatlas.codecs.grib.packing.differences import undo_differences
+from byteatlas.codecs.grib.packing.differences import Differences
 from byteatlas.codecs.grib.sections.wire import sign_and_magnitude, unsigned
 from byteatlas.errors import CorruptChunk
 from byteatlas.values import dataclass
@@ -19,7 +17,7 @@ HEAD = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class Layout:
     """Octets 21 on of section 5."""
 
     missing: int
@@ -34,7 +32,7 @@ class Groups:
     octets: int
 
     @classmethod
-    def of(cls, section: bytes, differences: bool) -> Groups:
+    def of(cls, section: bytes, differences: bool) -> Layout:
         order = unsigned(section, 47, 1) if differences else 0
         return cls(
             unsigned(section, 22, 1),
@@ -53,7 +51,7 @@ class Groups:
 def decode(coded: Coded) -> Floats:
     """Values, NaN where the packing itself says that they are missing. Raises `CorruptChunk`."""
     count = coded.bounded(coded.packing.values or 0)
-    layout = Groups.of(coded.packing.section, coded.packing.template == 3)
+    layout = Layout.of(coded.packing.section, coded.packing.template == 3)
     if not layout.count or not count:
         return constant(coded, count)
     _check(layout, coded.packing.bits, count)
@@ -65,22 +63,26 @@ def decode(coded: Coded) -> Floats:
     start += aligned(layout.width_bits * layout.count)
     lengths = _lengths(data, start, layout, count)
     start += aligned(layout.length_bits * layout.count)
-    integers = groups(data, start, widths, lengths, NAME)
-    missing = _missing(integers, reference, widths, lengths, layout.missing, coded.packing.bits)
-    integers += np.repeat(reference, lengths)
-    if layout.order and missing is None:
-        undo_differences(integers, first, bias)
-    elif layout.order and missing is not None:
-        present = integers[~missing]
-        undo_differences(present, first, bias)
-        integers[~missing] = present
-    found = scaled(integers, coded.packing)
-    if missing is not None:
-        found[missing] = np.nan
+    found = np.empty(count)
+    differences = Differences(first, bias) if layout.order else None
+    packed, done = Groups(widths, lengths, reference), 0
+    for which, integers in packed.blocks(data, start, NAME):
+        part = found[done : done + len(integers)]
+        done += len(integers)
+        missing = _missing(integers, packed, which, layout.missing, coded.packing.bits) if layout.missing else None
+        if differences is not None and missing is not None:
+            present = integers[~missing]
+            differences.undo(present)
+            integers[~missing] = present
+        elif differences is not None:
+            differences.undo(integers)
+        scaled(integers, coded.packing, part)
+        if missing is not None:
+            part[missing] = np.nan
     return found
 
 
-def _check(layout: Groups, bits: int, count: int) -> None:
+def _check(layout: Layout, bits: int, count: int) -> None:
     if layout.count > count:
         raise CorruptChunk(f"{NAME}: {layout.count} groups of {count} values")
     if layout.order > 2 or layout.octets > 8:
@@ -89,7 +91,7 @@ def _check(layout: Groups, bits: int, count: int) -> None:
         raise CorruptChunk(f"{NAME}: missing-value management {layout.missing} with references of {bits} bits")
 
 
-def _descriptors(data: memoryview, layout: Groups) -> tuple[list[int], int, int]:
+def _descriptors(data: memoryview, layout: Layout) -> tuple[list[int], int, int]:
     """First values, least difference, and the bit that follows them."""
     if not layout.order:
         return [], 0, 0
@@ -100,7 +102,7 @@ def _descriptors(data: memoryview, layout: Groups) -> tuple[list[int], int, int]
     return words[: layout.order], sign_and_magnitude(words[layout.order], 8 * size) if size else 0, 8 * nbytes
 
 
-def _lengths(data: memoryview, start: int, layout: Groups, count: int) -> NDArray[np.int64]:
+def _lengths(data: memoryview, start: int, layout: Layout, count: int) -> NDArray[np.int64]:
     """Lengths of groups; together they have ``count`` values. Raises `CorruptChunk`."""
     found = numbers(data, start, layout.length_bits, layout.count, NAME)[:-1]
     longest = int(found.max(initial=0)) * layout.length_step + layout.least_length
@@ -116,28 +118,17 @@ def _lengths(data: memoryview, start: int, layout: Groups, count: int) -> NDArra
     return lengths
 
 
-def _missing(
-    integers: NDArray[np.int64],
-    reference: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    management: int,
-    bits: int,
-) -> Bits | None:
-    """Which values are missing: all ones, or (management 2) also all ones minus one.
+def _missing(integers: NDArray[np.int64], packed: Groups, which: slice, management: int, bits: int) -> Bits:
+    """Which of a block's integers are missing: all ones, or (management 2) also all ones minus one.
 
     In groups without bits the group's reference says it, by its own width.
     """
-    if not management:
-        return None
+    widths, lengths, references = packed.widths[which], packed.lengths[which], packed.references[which]
     plain = widths == 0
-    width = np.where(plain, bits, widths)
-    ones = (np.int64(1) << width) - 1
-    value: NDArray[Any] = integers
-    if plain.any():
-        value = np.where(np.repeat(plain, lengths), np.repeat(reference, lengths), integers)
-    top = np.repeat(ones, lengths)
-    missing: Bits = value == top
+    top = np.where(plain, 0, references) + (np.int64(1) << np.where(plain, bits, widths)) - 1
+    highest = np.repeat(top, lengths)
+    missing: Bits = integers == highest
     if management == 2:
-        missing |= value == top - 1
+        highest -= 1
+        missing |= integers == highest
     return missing

@@ -12,7 +12,7 @@ from byteatlas.codecs.core.checks import DamageGuard
 from byteatlas.codecs.grib.packing.coded import Coded, Floats, constant, scaled
 from byteatlas.codecs.grib.sections.wire import unsigned
 from byteatlas.codecs.streams.compression import imagecodecs_function
-from byteatlas.codecs.tiff.png_check import png_size
+from byteatlas.codecs.tiff.png_check import png_image
 from byteatlas.errors import CorruptChunk
 
 HEAD = 5
@@ -53,12 +53,12 @@ def decode_png(coded: Coded) -> Floats:
     if not coded.packing.bits or not count:
         return constant(coded, count)
     data = coded.section[HEAD:]
-    rows, columns, samples = png_size(data)
-    size = -(-coded.packing.bits // 8)
-    if rows * columns != count or samples * data[24] != 8 * size:
-        raise CorruptChunk(f"grib png: {rows} x {columns} pixels of {samples} samples, for {count} values")
+    image = png_image(data, 9 * count)  # at most 8 bytes for a pixel, and one for a row
+    samples, size = image.samples, -(-coded.packing.bits // 8)
+    if image.rows * image.columns != count or samples * image.bits != 8 * size:
+        raise CorruptChunk(f"grib png: {image.rows} x {image.columns} pixels of {samples} samples, for {count} values")
     with DamageGuard("grib png"):
-        found: NDArray[Any] = imagecodecs_function("png_decode")(data)
+        found: NDArray[Any] = imagecodecs_function("png_decode")(image.stored(data))
     if samples == 1:
         return scaled(_unsigned(found, count, "grib png"), coded.packing)
     if found.size != count * samples or found.dtype != np.uint8:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.grib.grids.rows import row_lengths, straightened
-from byteatlas.codecs.grib.packing.bits import aligned, groups, numbers
+from byteatlas.codecs.grib.packing.bits import Groups, aligned, numbers
 from byteatlas.codecs.grib.packing.coded import Coded, Floats, scaled
-from byteatlas.codecs.grib.packing.differences import undo_differences
+from byteatlas.codecs.grib.packing.differences import Differences
 from byteatlas.codecs.grib.sections.wire import sign_and_magnitude, unsigned
 from byteatlas.errors import CorruptChunk
 from byteatlas.values import dataclass
@@ -84,9 +84,7 @@ def decode_general(coded: Coded) -> Floats:
     first = _first(data, start, layout)[: len(places)]
     start += aligned(layout.first_width * layout.groups)
     lengths = np.diff(places, append=count)
-    integers = groups(data, start, widths[: len(places)], lengths, NAME)
-    integers += np.repeat(first, lengths)
-    return scaled(integers, coded.packing)
+    return scaled(Groups(widths[: len(places)], lengths, first).all(data, start, NAME), coded.packing)
 
 
 def decode_rows(coded: Coded) -> Floats:
@@ -102,9 +100,8 @@ def decode_rows(coded: Coded) -> Floats:
     widths = _octets(coded.section, layout.groups)
     data = coded.section[21 + layout.groups :]
     first = _first(data, 0, layout)
-    integers = groups(data, aligned(layout.first_width * layout.groups), widths, lengths, NAME)
-    integers += np.repeat(first, lengths)
-    return scaled(integers, coded.packing)
+    start = aligned(layout.first_width * layout.groups)
+    return scaled(Groups(widths, lengths, first).all(data, start, NAME), coded.packing)
 
 
 def decode_extended(coded: Coded) -> Floats:
@@ -167,10 +164,9 @@ def _extended(coded: Coded, data: memoryview, shape: Extended, first: list[int],
     long = lengths.astype(np.int64)
     total = coded.bounded(int(long.sum()) + len(first))
     integers = np.empty(total, np.int64)
-    integers[len(first) :] = groups(data, start, widths.astype(np.int64), long, NAME)
-    integers[len(first) :] += np.repeat(reference, long)
+    integers[len(first) :] = Groups(widths.astype(np.int64), long, reference).all(data, start, NAME)
     if first:
-        undo_differences(integers, first, bias)
+        Differences(first, bias).undo(integers)
     return scaled(integers, coded.packing)
 
 
