@@ -1,4 +1,4 @@
-"""Mutate the netCDF-3 and TIFF fixtures and read them: ``python -m tests.fuzz.run_raster {netcdf3,tiff} [--cases N]``.
+"""Mutate the netCDF-3, TIFF and GRIB fixtures: ``python -m tests.fuzz.run_raster {netcdf3,tiff,grib} [--cases N]``.
 
 Each mutant is scanned and all its arrays of moderate size are read. What may come out: values, or a `ByteatlasError`.
 Counted and listed are other exceptions, hangs and crashes (a batch of mutants runs in a forked child), and for netCDF-3
@@ -27,6 +27,7 @@ from fixtures.tiff.make_tiff import FILES as TIFF
 from fixtures.tiff.make_tiff import ramp, tifffile_bytes
 from fixtures.tiff.raw_tiff import LONG, SHORT, Raw, gray, write
 from tests.fuzz.crash import crash_place
+from tests.places import FIXTURES
 
 import byteatlas as ba
 from byteatlas.array.array import Array
@@ -68,11 +69,19 @@ MORE_TIFF: dict[str, Callable[[], bytes]] = {
 
 def seeds(name: str) -> list[bytes]:
     """The files that mutants are made from."""
+    if name == "grib":
+        return [path.read_bytes() for path in sorted(FIXTURES.glob("grib/*.grib*")) if path.suffix != ".idx"]
     files = NETCDF3 if name == "netcdf3" else {**TIFF, **MORE_TIFF}
     return [make() for make in files.values()]
 
 
-def mutate(data: bytes, rng: random.Random) -> bytes:
+def near_heads(data: bytes, rng: random.Random) -> int:
+    """A place in the sections of one of the messages of a GRIB file."""
+    begin = data.rfind(b"GRIB", 0, rng.randrange(len(data)) + 4)
+    return max(begin, 0) + rng.randrange(250)
+
+
+def mutate(data: bytes, rng: random.Random, name: str = "tiff") -> bytes:
     """One mutant. Most changes fall into the structures, which are at the beginning or at the end."""
     out = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
@@ -81,6 +90,8 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
         at = rng.choice(
             (rng.randrange(len(out)), rng.randrange(min(len(out), 600)), -rng.randrange(min(len(out), 300)) - 1)
         )
+        if name == "grib" and rng.random() < 0.8:
+            at = near_heads(data, rng)
         at %= len(out)
         match rng.randrange(6):
             case 0:
@@ -117,7 +128,8 @@ def read_all(file: Path) -> tuple[dict[str, np.ndarray], str]:
         try:
             node = root[item.path]
             if isinstance(node, Array) and node.nbytes <= MOST_BYTES:
-                found[item.path] = np.asarray(node[...])
+                values = found[item.path] = np.asarray(node[...])
+                assert values.shape == node.shape
         except ByteatlasError as error:
             said = type(error).__name__
     return found, said
@@ -177,7 +189,7 @@ def mutants(name: str, seed: int, start: int, stop: int) -> Iterator[tuple[int, 
     originals = seeds(name)
     for number in range(start, stop):
         rng = random.Random(f"{seed}/{number}")
-        yield number, mutate(rng.choice(originals), rng)
+        yield number, mutate(rng.choice(originals), rng, name)
 
 
 def run_batch(name: str, seed: int, start: int, stop: int, folder: Path) -> list[tuple[int, str]]:
@@ -223,7 +235,7 @@ def run(name: str, cases: int, seed: int, keep: Path | None = None) -> collectio
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("format", choices=["netcdf3", "tiff"])
+    parser.add_argument("format", choices=["netcdf3", "tiff", "grib"])
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)

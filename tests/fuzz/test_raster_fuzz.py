@@ -9,7 +9,7 @@ import pytest
 from tests.fuzz.run_raster import run
 
 
-@pytest.mark.parametrize("name", ["netcdf3", "tiff"])
+@pytest.mark.parametrize("name", ["netcdf3", "tiff", "grib"])
 def test_mutants_give_values_or_our_errors(name: str) -> None:
     # The mutants are read in forked children, and this process may have threads by now.
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:

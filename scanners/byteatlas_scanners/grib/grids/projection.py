@@ -162,9 +162,9 @@ def _lambert(grid: Grid) -> tuple[float, float]:
         n = sin(one)
     else:
         n = (log(_m(one, e)) - log(_m(two, e))) / (log(_t(one, e)) - log(_t(two, e)))
-    f = a * _m(one, e) / (n * _t(one, e) ** n)
+    f = a * _m(one, e) / (n * math.pow(_t(one, e), n))
     theta = n * _wrapped(lam - radians(grid.number("LoV")))
-    rho, rho0 = f * _t(phi, e) ** n, f * _t(origin, e) ** n
+    rho, rho0 = f * math.pow(_t(phi, e), n), f * math.pow(_t(origin, e), n)
     return rho * sin(theta), rho0 - rho * cos(theta)
 
 
