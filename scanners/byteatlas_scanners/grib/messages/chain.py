@@ -77,6 +77,7 @@ def walk(found: Found, window: Window, begin: int, stop: int, known: Known) -> P
         step = known[at]
         match step:
             case Message():
+                known[step.offset] = step  # also where it was met from the middle of something else
                 found.messages.append(step)
                 found.skipped += step.offset - at
                 window.count(step.length)
