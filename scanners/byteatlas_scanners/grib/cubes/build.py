@@ -20,6 +20,7 @@ from byteatlas_scanners.grib.cubes.coordinates import GroupCoordinates
 from byteatlas_scanners.grib.cubes.cube import FIELD, Cube, cube_of
 from byteatlas_scanners.grib.cubes.datum import Datum
 from byteatlas_scanners.grib.cubes.names import Preset, place_all
+from byteatlas_scanners.grib.cubes.points import computed_points
 from byteatlas_scanners.grib.grids.coordinates import grid_coordinates
 
 
@@ -54,7 +55,8 @@ def _arrays(
     for name, cube in cubes.items():
         grid = grid_coordinates(cube.bundle.data[0].grid, straight=storage.straight)
         attributes = attributes_of(cube)
-        shown = [*coordinates.auxiliary(cube), *grid.auxiliary]
+        points = computed_points(cube.bundle.data[0], storage)
+        shown = [*coordinates.auxiliary(cube), *points]
         if shown:
             attributes["coordinates"] = " ".join(shown)
         if grid.mapping is not None:
@@ -63,7 +65,7 @@ def _arrays(
         if bounds is not None:
             attributes["step_bounds"] = bounds
         arrays[name] = array_of(cube, coordinates.dims(cube), storage, attributes)
-        others.update(grid.arrays)
+        others = grid.arrays | points | others
         inside = f"{path}/{name}" if path else name
         report.append(ReportItem(inside, "virtual", None, detail(cube, storage), locators(cube)))
     others.update(coordinates.arrays())

@@ -23,15 +23,13 @@ LONGITUDE: dict[str, JSON] = {"standard_name": "longitude", "long_name": "longit
 
 
 class GridCoordinates(NamedTuple):
-    """Arrays of a grid.
+    """Arrays of a grid that the map holds.
 
     Attributes:
-        auxiliary: names of the coordinates that are no dimensions.
         mapping: name of the array with the grid mapping, or None.
     """
 
     arrays: dict[str, VirtualArray]
-    auxiliary: tuple[str, ...]
     mapping: str | None
 
 
@@ -50,7 +48,7 @@ def grid_coordinates(grid: Grid, *, straight: bool = False) -> GridCoordinates:
         if grid.alternates and not straight:
             axes.pop(grid.dims[-1], None)
         arrays |= axes
-    return GridCoordinates(arrays, (), CRS if attributes is not None else None)
+    return GridCoordinates(arrays, CRS if attributes is not None else None)
 
 
 def _axes(grid: Grid) -> dict[str, VirtualArray]:
