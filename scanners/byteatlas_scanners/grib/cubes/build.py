@@ -24,6 +24,9 @@ from byteatlas_scanners.grib.cubes.points import computed_points
 from byteatlas_scanners.grib.grids.coordinates import grid_coordinates
 
 
+COMPUTED = "made from the numbers of the grid when it is read"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """How fields are presented."""
@@ -69,6 +72,8 @@ def _arrays(
         inside = f"{path}/{name}" if path else name
         report.append(ReportItem(inside, "virtual", None, detail(cube, storage), locators(cube)))
     others.update(coordinates.arrays())
+    computed = [name for name, array in others.items() if name not in arrays and array.manifest.sources]
+    report += [ReportItem(f"{path}/{name}" if path else name, "virtual", None, COMPUTED) for name in computed]
     return arrays | {name: array for name, array in others.items() if name not in arrays}
 
 
