@@ -4,8 +4,8 @@ Configuration, all of it optional:
 
 - ``field``: the field's place in the message, from 0 (default: 0).
 - ``grid``: `fingerprint` of the grid section; a message with another grid is an error.
-- ``dtype``: the array's type as NumPy writes it, ``<f8`` or ``<f4``. It has to be the array's data type: values are made
-  in double precision and rounded once.
+- ``dtype``: the array's type as NumPy writes it, ``<f8`` or ``<f4``. It has to be the array's data type: values are
+  made in double precision and rounded once.
 - ``rows``: ``straight`` (default): every second row is turned where the message stores rows to and fro (flag 4 of the
   scanning mode, edition 2), so that an array with one coordinate for each axis is right. ``stored``: the order of the
   message, which is what ecCodes' key ``values`` has.
@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.codecs.core.adapters import AsCompressor
 from byteatlas.codecs.core.checks import decode_only
 from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, ChainContext, SerializerStep, encoded_limit
 from byteatlas.codecs.core.options import Configuration, choice, integer, only, text, type_string
@@ -32,26 +33,33 @@ from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class GribCodec:
-    """The codec; ``edition`` None: any. ``grid`` is empty where no message is refused for its grid."""
+class Chosen:
+    """Which field of a message, of which grid (empty: any), as which type (None: the array's)."""
 
-    name: str
-    edition: int | None
     field: int = 0
     grid: str = ""
     dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GribCodec(AsCompressor):
+    """The codec; ``edition`` None: any."""
+
+    name: str
+    edition: int | None
+    chosen: Chosen = Chosen()
     rows: Literal["straight", "stored"] = "straight"
 
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
-        float_type(spec, self.dtype)
+        float_type(spec, self.chosen.dtype)
         shape, size = spec.shape, spec.size
 
         def decode(data: Bytes) -> NDArray[Any]:
             found = message(data)
             if self.edition is not None and found.edition != self.edition:
                 raise CorruptChunk(f"{self.name}: a message of edition {found.edition}")
-            field = field_of(found, self.field)
-            if self.grid and fingerprint(found.edition, field) != self.grid:
+            field = field_of(found, self.chosen.field)
+            if self.chosen.grid and fingerprint(found.edition, field) != self.chosen.grid:
                 raise CorruptChunk(f"{self.name}: the message's grid is not that of its array")
             array = values(data, found.edition, field, size, self.rows == "stored")
             return rounded(array, spec.dtype).reshape(shape)
@@ -86,11 +94,14 @@ def make2(configuration: Configuration) -> GribCodec:
 
 def _make(name: str, edition: int, configuration: Configuration) -> GribCodec:
     only(configuration, "field", "grid", "dtype", "rows")
+    rows = choice(configuration, "rows", ("straight", "stored"), "straight")
+    return GribCodec(name, edition, chosen(configuration), rows)
+
+
+def chosen(configuration: Configuration) -> Chosen:
+    """``field``, ``grid`` and ``dtype`` of a configuration. Raises `InvalidMetadata`."""
     grid = text(configuration, "grid", "")
     if grid and (len(grid) != DIGITS or set(grid) - set("0123456789abcdef")):
         raise invalid(f"grid: not {DIGITS} hexadecimal digits")
     dtype = type_string(configuration, "dtype", kinds="f").str if configuration.get("dtype") is not None else None
-    number = integer(configuration, "field", 0, least=0, most=MOST_FIELDS)
-    return GribCodec(
-        name, edition, number, grid, dtype, choice(configuration, "rows", ("straight", "stored"), "straight")
-    )
+    return Chosen(integer(configuration, "field", 0, least=0, most=MOST_FIELDS), grid, dtype)

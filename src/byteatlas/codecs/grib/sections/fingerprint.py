@@ -14,9 +14,13 @@ def fingerprint(edition: int, field: Field) -> str:
 
     Where edition 1 has no grid section, its number of a known grid (octet 7 of section 1) is the grid.
     """
-    grid = field.grid
+    return fingerprint_of(edition, field.grid, field.identification)
+
+
+def fingerprint_of(edition: int, grid: bytes, identification: bytes) -> str:
+    """The same from the grid section and section 1."""
     if edition == 1:
-        grid = _horizontal(grid) if grid else field.product[6:7]
+        grid = _horizontal(grid) if grid else identification[6:7]
     return blake2b(bytes((edition,)) + grid, digest_size=DIGITS // 2).hexdigest()
 
 

@@ -74,3 +74,53 @@ def parse(data: Buffer) -> Message:
     if view[message.length - 4 : message.length] != END:
         raise CorruptFile(message.length - 4, "the message does not end with 7777")
     return message
+
+
+def grid_section(data: Buffer, number: int) -> tuple[int, bytes, bytes]:
+    """Edition, grid section and section 1 of a field; the message may end right after its grid section.
+
+    Raises `CorruptFile`, `Unsupported`.
+    """
+    view = memoryview(data)
+    if view[:4] != MAGIC or len(view) < 16:
+        raise CorruptFile(0, "a message begins with GRIB")
+    match view[7]:
+        case 1:
+            return 1, *_sections1(view, number)
+        case 2:
+            return 2, *_sections2(view, number)
+    raise Unsupported("layout", f"a message of GRIB edition {view[7]}; only 1 and 2 are read")
+
+
+def _section(view: memoryview, place: int, size: int) -> bytes:
+    """A section whose length is a number of ``size`` bytes. Raises `CorruptFile`."""
+    length = unsigned(view, place, size)
+    if length < size + 1 or place + length > len(view):
+        raise CorruptFile(place, f"a section of {length} bytes in the first {len(view)} of a message")
+    return bytes(view[place : place + length])
+
+
+def _sections1(view: memoryview, number: int) -> tuple[bytes, bytes]:
+    if number:
+        raise CorruptFile(0, f"field {number} of a message of edition 1, which has one")
+    product = _section(view, edition1.HEAD, 3)
+    if unsigned(product, 7, 1) & edition1.GRID_PRESENT:
+        return _section(view, edition1.HEAD + len(product), 3), product
+    return b"", product
+
+
+def _sections2(view: memoryview, number: int) -> tuple[bytes, bytes]:
+    place, fields = edition2.HEAD, 0
+    identification = grid = b""
+    while True:
+        length, section = unsigned(view, place, 4), unsigned(view, place + 4, 1)
+        if length < edition2.LEAST.get(section, 5):
+            raise CorruptFile(place, f"section {section} of {length} bytes")
+        if section == 1:
+            identification = _section(view, place, 4)
+        elif section == 3:
+            grid = _section(view, place, 4)
+        fields += section == 7
+        if grid and section in (3, 4) and fields == number:
+            return grid, identification
+        place += length
