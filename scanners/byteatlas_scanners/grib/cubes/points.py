@@ -18,7 +18,7 @@ from byteatlas_scanners.grib.grids.model import LATLON
 
 CODEC = "byteatlas.grib_grid"
 KINDS = frozenset({
-    "rotated_ll", "rotated_gg", "reduced_ll", "reduced_gg", "reduced_rotated_ll", "reduced_rotated_gg", "mercator",
+    "rotated_ll", "rotated_gg", "reduced_gg", "reduced_rotated_gg", "mercator",
     "polar_stereographic", "lambert", "lambert_azimuthal_equal_area", "transverse_mercator", "space_view",
 })  # fmt: skip
 """Grids whose points the codec knows, other than those with one latitude for a row."""

@@ -111,17 +111,21 @@ def _view(grid: Grid) -> dict[str, VirtualArray]:
 
 
 def latitudes_of(grid: Grid) -> NDArray[np.floating[Any]] | None:
-    """Latitudes of the rows in degrees; None where a Gaussian grid's number of parallels is absurd."""
+    """Latitudes of the rows in degrees; None where a Gaussian grid's number of parallels is absurd.
+
+    Where the increment is given it counts, but for the last row, as in ecCodes.
+    """
     first, last = (grid.number(f"latitudeOf{which}GridPointInDegrees") for which in ("First", "Last"))
     if grid.kind.endswith("_gg"):
         return _gaussian(grid, first)
     if grid.nj == 1:
         return np.array([first])
     step = grid.number("jDirectionIncrementInDegrees")
-    whole = (last - first) / (grid.nj - 1)
-    if step and abs(abs(whole) - step) > 0.01 * step:  # the last row is not where the increment leads
-        return first + (step if grid.scan & J_POSITIVE else -step) * np.arange(grid.nj)
-    return np.linspace(first, last, grid.nj)
+    if not step:  # not given
+        return np.linspace(first, last, grid.nj)
+    found = first + (step if grid.scan & J_POSITIVE else -step) * np.arange(grid.nj)
+    found[-1] = last
+    return found
 
 
 def _gaussian(grid: Grid, first: float) -> NDArray[np.floating[Any]] | None:

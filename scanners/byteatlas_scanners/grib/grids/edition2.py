@@ -11,6 +11,8 @@ from byteatlas_scanners.grib.grids.model import LATLON, PLANE, POINTS, Earth, Gr
 
 MICRO = 1e-6
 ABSENT = 0xFFFFFFFF
+I_GIVEN, J_GIVEN = 0x20, 0x10
+"""Flags of the resolution (flag table 3.3): the increments are given."""
 SPHERE, SPHERE6, SPHERE8, SUN = 6_367_470.0, 6_371_229.0, 6_371_200.0, 695_990_000.0
 EARTHS: Mapping[int, Earth] = {
     0: Earth(SPHERE, SPHERE),
@@ -117,11 +119,11 @@ def _rectangle(section: bytes, template: int, points: int) -> Grid:
         "longitudeOfLastGridPointInDegrees": _degrees(signed(section, 59, 4), unit),
     }
     increment, last = unsigned(section, 63, 4), unsigned(section, 67, 4)
-    if increment != ABSENT:
+    if increment != ABSENT and section[54] & I_GIVEN:
         values["iDirectionIncrementInDegrees"] = _degrees(increment, unit)
     if template in GAUSSIAN:
         values["N"] = last
-    elif last != ABSENT:
+    elif last != ABSENT and section[54] & J_GIVEN:
         values["jDirectionIncrementInDegrees"] = _degrees(last, unit)
     if template in ROTATED and len(section) >= 84:
         values |= {
