@@ -23,7 +23,6 @@ from byteatlas_scanners.grib.cubes.names import Preset, place_all
 from byteatlas_scanners.grib.cubes.points import computed_points
 from byteatlas_scanners.grib.grids.coordinates import grid_coordinates
 
-
 COMPUTED = "made from the numbers of the grid when it is read"
 
 

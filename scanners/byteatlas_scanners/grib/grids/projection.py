@@ -23,69 +23,70 @@ def figure(earth: Earth) -> dict[str, JSON]:
 
 def mapping_of(grid: Grid) -> dict[str, JSON] | None:
     """Attributes of the grid mapping (CF appendix F); None where there is none."""
-    number = grid.number
-    match grid.kind.removeprefix("reduced_"):
-        case "lambert":
-            own = _conic("lambert_conformal_conic", grid)
-        case "albers":
-            own = _conic("albers_conical_equal_area", grid)
-        case "polar_stereographic":
-            own = {
-                "grid_mapping_name": "polar_stereographic",
-                "straight_vertical_longitude_from_pole": number("LoV"),
-                "latitude_of_projection_origin": -90.0 if south(grid) else 90.0,
-                "standard_parallel": _parallel(grid),
-            }
-        case "mercator":
-            own = {
-                "grid_mapping_name": "mercator",
-                "longitude_of_projection_origin": 0.0,
-                "standard_parallel": number("LaD"),
-            }
-        case "lambert_azimuthal_equal_area":
-            own = {
-                "grid_mapping_name": "lambert_azimuthal_equal_area",
-                "latitude_of_projection_origin": number("standardParallel"),
-                "longitude_of_projection_origin": number("centralLongitude"),
-            }
-        case "equatorial_azimuthal_equidistant":
-            own = {
-                "grid_mapping_name": "azimuthal_equidistant",
-                "latitude_of_projection_origin": number("La1"),
-                "longitude_of_projection_origin": number("Lo1"),
-            }
-        case "transverse_mercator":
-            own = {
-                "grid_mapping_name": "transverse_mercator",
-                "scale_factor_at_central_meridian": number("scale"),
-                "latitude_of_projection_origin": number("LaR"),
-                "longitude_of_central_meridian": number("LoR"),
-                "false_easting": number("XR"),
-                "false_northing": number("YR"),
-            }
-        case "space_view":
-            own = {
-                "grid_mapping_name": "geostationary",
-                "latitude_of_projection_origin": number("Lap"),
-                "longitude_of_projection_origin": number("Lop"),
-                "perspective_point_height": (number("Nr") / 1e6 - 1.0) * grid.earth.major,
-                "sweep_angle_axis": "y",
-            }
-        case kind if kind.startswith(("rotated_", "stretched_rotated_")):
-            pole = number("longitudeOfSouthernPoleInDegrees") + 180.0
-            own = {
-                "grid_mapping_name": "rotated_latitude_longitude",
-                "grid_north_pole_latitude": -number("latitudeOfSouthernPoleInDegrees"),
-                "grid_north_pole_longitude": pole - 360.0 if pole > 180.0 else pole,
-                "north_pole_grid_longitude": number("angleOfRotationInDegrees"),
-            }
-        case "regular_ll" | "regular_gg" | "ll" | "gg" | "healpix":
-            own = {"grid_mapping_name": "latitude_longitude"}
-        case _:
-            return None
-    if "false_easting" not in own and "lat" not in str(own["grid_mapping_name"])[:3]:
+    make = MAPPINGS.get(grid.kind.replace("reduced_", "").replace("stretched_", ""))
+    if make is None:
+        return None
+    own = make(grid)
+    plane = own["grid_mapping_name"] not in ("latitude_longitude", "rotated_latitude_longitude")
+    if plane and "false_easting" not in own:
         own |= {"false_easting": 0.0, "false_northing": 0.0}
     return {**own, **figure(grid.earth)}
+
+
+def _named(name: str, **numbers: float) -> dict[str, JSON]:
+    return {"grid_mapping_name": name, **numbers}
+
+
+def _rotated(grid: Grid) -> dict[str, JSON]:
+    pole = grid.number("longitudeOfSouthernPoleInDegrees") + 180.0
+    return _named(
+        "rotated_latitude_longitude",
+        grid_north_pole_latitude=-grid.number("latitudeOfSouthernPoleInDegrees"),
+        grid_north_pole_longitude=pole - 360.0 if pole > 180.0 else pole,
+        north_pole_grid_longitude=grid.number("angleOfRotationInDegrees"),
+    )
+
+
+def _transverse(grid: Grid) -> dict[str, JSON]:
+    return _named(
+        "transverse_mercator",
+        scale_factor_at_central_meridian=grid.number("scale"),
+        latitude_of_projection_origin=grid.number("LaR"),
+        longitude_of_central_meridian=grid.number("LoR"),
+        false_easting=grid.number("XR"),
+        false_northing=grid.number("YR"),
+    )
+
+
+def _view(grid: Grid) -> dict[str, JSON]:
+    height = (grid.number("Nr") / 1e6 - 1.0) * grid.earth.major
+    return {
+        **_centred("geostationary", "Lap", "Lop")(grid),
+        "perspective_point_height": height,
+        "sweep_angle_axis": "y",
+    }
+
+
+def _stereographic(grid: Grid) -> dict[str, JSON]:
+    return _named(
+        "polar_stereographic",
+        straight_vertical_longitude_from_pole=grid.number("LoV"),
+        latitude_of_projection_origin=-90.0 if south(grid) else 90.0,
+        standard_parallel=_parallel(grid),
+    )
+
+
+def _centred(name: str, latitude: str, longitude: str) -> Callable[[Grid], dict[str, JSON]]:
+    """A mapping with an origin that two numbers of the grid say."""
+    return lambda grid: _named(
+        name,
+        latitude_of_projection_origin=grid.number(latitude),
+        longitude_of_projection_origin=grid.number(longitude),
+    )
+
+
+def _geographic(grid: Grid) -> dict[str, JSON]:
+    return _named("latitude_longitude")
 
 
 def _conic(name: str, grid: Grid) -> dict[str, JSON]:
@@ -232,4 +233,19 @@ FORWARD: Mapping[str, Callable[[Grid], tuple[float, float]]] = {
     "lambert_azimuthal_equal_area": _equal_area,
     "equatorial_azimuthal_equidistant": _tangent,
     "transverse_mercator": lambda grid: (grid.number("X1"), grid.number("Y1")),
+}
+
+MAPPINGS: Mapping[str, Callable[[Grid], dict[str, JSON]]] = {
+    "lambert": lambda grid: _conic("lambert_conformal_conic", grid),
+    "albers": lambda grid: _conic("albers_conical_equal_area", grid),
+    "polar_stereographic": _stereographic,
+    "mercator": lambda grid: _named(
+        "mercator", longitude_of_projection_origin=0.0, standard_parallel=grid.number("LaD")
+    ),
+    "lambert_azimuthal_equal_area": _centred("lambert_azimuthal_equal_area", "standardParallel", "centralLongitude"),
+    "equatorial_azimuthal_equidistant": _centred("azimuthal_equidistant", "La1", "Lo1"),
+    "transverse_mercator": _transverse,
+    "space_view": _view,
+    **dict.fromkeys(("rotated_ll", "rotated_gg"), _rotated),
+    **dict.fromkeys(("regular_ll", "regular_gg", "ll", "gg", "healpix"), _geographic),
 }

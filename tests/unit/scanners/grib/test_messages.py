@@ -105,7 +105,7 @@ def stretched(count: int, size: int) -> bytes:
     return bytes(data) * count
 
 
-def scanned(data: bytes, others: dict[str, bytes], **own: object) -> tuple[VirtualGroup, Counting]:
+def scanned(data: bytes, others: dict[str, bytes], **own: bool) -> tuple[VirtualGroup, Counting]:
     source = Counting(MemorySource(data, "memory://far/file.grib2"))
 
     def opener(url: str) -> Source:
@@ -113,7 +113,7 @@ def scanned(data: bytes, others: dict[str, bytes], **own: object) -> tuple[Virtu
             raise FetchFailed(url, "not there") from FileNotFoundError(url)
         return MemorySource(others[url], url)
 
-    options = ScanOptions(extra={"grib": own})
+    options = ScanOptions(extra={"grib": {**own}})
     return scan_source(source, opener, {"grib": SCANNER}, options), source
 
 
