@@ -1,8 +1,28 @@
-"""GRIB's sections for scanners, which see the contract only: the parser is the decoders' own."""
+"""What scanners of GRIB files share with the codecs that decode them: sections and numbers.
+
+Scanners see the scan contract only; this module is the part of it that knows the format.
+"""
 
 from __future__ import annotations
 
-from byteatlas.codecs.grib.sections.message import parse, walk
-from byteatlas.codecs.grib.sections.values import Bitmap, Field, Message, Packing
+from byteatlas.codecs.grib.sections.fingerprint import fingerprint
+from byteatlas.codecs.grib.sections.message import walk
+from byteatlas.codecs.grib.sections.values import NO_BITMAP
+from byteatlas.codecs.grib.sections.values import GribField as Field
+from byteatlas.codecs.grib.sections.values import GribMessage as Message
+from byteatlas.codecs.grib.sections.values import GribPacking as Packing
+from byteatlas.codecs.grib.sections.wire import ibm32, ieee32, sign_and_magnitude, signed, unsigned
 
-__all__ = ["Bitmap", "Field", "Message", "Packing", "parse", "walk"]
+__all__ = [
+    "NO_BITMAP",
+    "Field",
+    "Message",
+    "Packing",
+    "fingerprint",
+    "ibm32",
+    "ieee32",
+    "sign_and_magnitude",
+    "signed",
+    "unsigned",
+    "walk",
+]
