@@ -67,8 +67,8 @@ Edition 1: section 1, with the local parts of ECMWF and NCEP that number ensembl
 
 ## Tables
 
-{count("grib1.txt"):,} parameters of edition 1, {count("grib2.txt"):,} of edition 2, {count("levels.txt"):,} types of levels:
-those of the WMO and of the centres as ecCodes' definitions have them, collected by `tables/make_tables.py` of the scanner.
+{count("grib1.txt"):,} parameters of edition 1, {count("grib2.txt"):,} of edition 2, {count("levels.txt"):,} types of
+levels: those of the WMO and of the centres as ecCodes' definitions have them (`tables/make_tables.py` of the scanner).
 
 ## Options
 

@@ -12,10 +12,10 @@ from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Option, Parse, Scanner, ScanOptions
 from byteatlas.scanning.duties import chosen
 from byteatlas.values import replace
-from byteatlas_scanners.grib.cubes.build import Layout, refused_fields, to_group
+from byteatlas_scanners.grib.cubes.build import Presentation, refused_fields, to_group
 from byteatlas_scanners.grib.cubes.datum import read_data
 from byteatlas_scanners.grib.cubes.names import one_of, preset_named
-from byteatlas_scanners.grib.messages.chain import Found
+from byteatlas_scanners.grib.messages.chain import MessageChain
 from byteatlas_scanners.grib.messages.find import find_messages
 from byteatlas_scanners.grib.messages.indicator import MAGIC, indicator
 from byteatlas_scanners.grib.messages.read import Placed, read_fields
@@ -56,7 +56,7 @@ class GribScanner(Scanner):
         rows = one_of("rows", str(own["rows"]), ROWS)
         preset = preset_named(str(own["preset"]))
         stay = frozenset(str(own["dims"]).split(",")) - {""} or preset.stay
-        layout = Layout(preset, _dtype(str(own["dtype"])), rows == "straight", stay)
+        layout = Presentation(preset, _dtype(str(own["dtype"])), rows == "straight", stay)
         size = source.size or 0
         far = "://" in source.url and not source.url.startswith("file:")
         known = (yield from from_index(source.url, size)) if far and own["sidecar"] else None
@@ -75,7 +75,7 @@ def _dtype(name: str) -> np.dtype[Any]:
     return DTYPES[one_of("dtype", name, DTYPES)]
 
 
-def _fields(found: Found) -> Parse[tuple[list[Placed], list[tuple[str, FileFault]]]]:
+def _fields(found: MessageChain) -> Parse[tuple[list[Placed], list[tuple[str, FileFault]]]]:
     """All fields, and the places that have none with the reason."""
     refused: list[tuple[str, FileFault]] = [(f"off/{d.offset}", d.error) for d in found.damaged]
     fields: list[Placed] = []

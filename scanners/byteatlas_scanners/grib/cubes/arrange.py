@@ -16,7 +16,7 @@ from byteatlas.values import dataclass
 from byteatlas_scanners.grib.cubes.datum import Datum
 
 LevelValue: TypeAlias = tuple[float, float | None] | None
-Place: TypeAlias = tuple[tuple[str, float | LevelValue], ...]
+FieldPlace: TypeAlias = tuple[tuple[str, float | LevelValue], ...]
 """Names of dimensions and a field's value of each."""
 NO_DATE = -(1 << 63)
 """In place of a reference time that is no date; NumPy's "not a time"."""
@@ -46,12 +46,12 @@ class Bundle:
 
     identity: Identity
     data: tuple[Datum, ...]
-    places: tuple[Place, ...]
+    places: tuple[FieldPlace, ...]
     parted: tuple[tuple[str, JSON], ...] = ()
     twin: int = 0
 
 
-def place_of(datum: Datum) -> Place:
+def place_of(datum: Datum) -> FieldPlace:
     """Where a field is within its variable."""
     product = datum.product
     times, level = product.times, product.level
@@ -68,7 +68,7 @@ def place_of(datum: Datum) -> Place:
 
 def arrange(data: Sequence[Datum]) -> list[Bundle]:
     """All fields as variables, in the order of the file."""
-    buckets: dict[Identity, list[tuple[Datum, Place]]] = {}
+    buckets: dict[Identity, list[tuple[Datum, FieldPlace]]] = {}
     for datum in data:
         product, parameter = datum.product, datum.parameter
         place = place_of(datum)
@@ -141,7 +141,7 @@ def _some(bundle: Bundle, rows: Sequence[int], by: tuple[str, JSON] | None = Non
 
 def _twins(bundle: Bundle) -> Iterator[Bundle]:
     """By the order in the file: the first field of each place, then the second ones, and so on."""
-    counts: dict[Place, int] = {}
+    counts: dict[FieldPlace, int] = {}
     rounds: dict[int, list[int]] = {}
     for i, place in enumerate(bundle.places):
         count = counts[place] = counts.get(place, -1) + 1

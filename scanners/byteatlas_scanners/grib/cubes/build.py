@@ -27,7 +27,7 @@ COMPUTED = "made from the numbers of the grid when it is read"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class Presentation:
     """How fields are presented."""
 
     preset: Preset
@@ -36,7 +36,7 @@ class Layout:
     stay: frozenset[str] = frozenset()
 
 
-def to_group(data: list[Datum], source: SourceInfo, layout: Layout) -> tuple[VirtualGroup, list[ReportItem]]:
+def to_group(data: list[Datum], source: SourceInfo, layout: Presentation) -> tuple[VirtualGroup, list[ReportItem]]:
     """The group of a file's fields, and an item for each array."""
     report: list[ReportItem] = []
     storage = Storage(source, layout.dtype, layout.straight)

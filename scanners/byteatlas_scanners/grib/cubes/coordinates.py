@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.types import JSON
 from byteatlas_scanners.grib.cubes.arrange import STEP, TIME
-from byteatlas_scanners.grib.cubes.cube import FIELD, Axis, Cube
+from byteatlas_scanners.grib.cubes.cube import FIELD, Cube, CubeAxis
 from byteatlas_scanners.grib.kept import kept
 from byteatlas_scanners.grib.tables.levels import DOWN, STANDARD_NAMES
 
@@ -48,7 +48,7 @@ class GroupCoordinates:
             for key in sorted(own, key=lambda key: (len(key[1]) < 2, -own[key])):
                 self._names[key] = self._free(name)
 
-    def _key(self, cube: Cube, axis: Axis) -> tuple[str, tuple[Any, ...], str]:
+    def _key(self, cube: Cube, axis: CubeAxis) -> tuple[str, tuple[Any, ...], str]:
         if not axis.is_dimension:
             return axis.name, axis.values, "scalar"
         return axis.name, axis.values, self._rows[_row_key(cube)] if axis.along == FIELD else ""
@@ -147,7 +147,7 @@ def _row_key(cube: Cube) -> tuple[Any, ...]:
     return tuple((axis.name, axis.values) for axis in cube.axes)
 
 
-def _empty(axis: Axis) -> bool:
+def _empty(axis: CubeAxis) -> bool:
     """Whether it has nothing to say: a type of level without values."""
     return all(value is None for value in axis.values)
 
@@ -156,7 +156,7 @@ def _calendar() -> dict[str, JSON]:
     return {"units": EPOCH, "calendar": CALENDAR, "_FillValue": int(NOT_A_TIME)}
 
 
-def _coordinate(name: str, axis: Axis, dims: tuple[str, ...], cube: Cube) -> dict[str, VirtualArray]:
+def _coordinate(name: str, axis: CubeAxis, dims: tuple[str, ...], cube: Cube) -> dict[str, VirtualArray]:
     """The array of one axis, with its bounds where it has any."""
     match axis.name:
         case "time":
@@ -179,12 +179,12 @@ def _units(name: str, cube: Cube) -> dict[str, JSON]:
     return {"units": "1"} if name != "threshold" else {}
 
 
-def _shaped(axis: Axis, dtype: type[np.generic]) -> NDArray[Any]:
+def _shaped(axis: CubeAxis, dtype: type[np.generic]) -> NDArray[Any]:
     values: NDArray[Any] = np.array(axis.values, dtype)
     return values if axis.is_dimension else values.reshape(())
 
 
-def _step(axis: Axis, dims: tuple[str, ...]) -> VirtualArray:
+def _step(axis: CubeAxis, dims: tuple[str, ...]) -> VirtualArray:
     values = _shaped(axis, np.int64)
     units, length = next((word, n) for word, n in UNITS if not (values % n).any())
     words: dict[str, JSON] = {
@@ -194,7 +194,7 @@ def _step(axis: Axis, dims: tuple[str, ...]) -> VirtualArray:
     return kept(values // length, dims, words)
 
 
-def _level(name: str, axis: Axis, dims: tuple[str, ...], cube: Cube) -> dict[str, VirtualArray]:
+def _level(name: str, axis: CubeAxis, dims: tuple[str, ...], cube: Cube) -> dict[str, VirtualArray]:
     kind = cube.bundle.identity.level
     pairs = [(np.nan, None) if value is None else value for value in axis.values]
     first = np.array([pair[0] for pair in pairs], np.float64)

@@ -20,7 +20,7 @@ FIELD = "field"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Axis:
+class CubeAxis:
     """One thing that a variable may vary by.
 
     Attributes:
@@ -50,7 +50,7 @@ class Cube:
     """
 
     bundle: Bundle
-    axes: tuple[Axis, ...]
+    axes: tuple[CubeAxis, ...]
     lead: tuple[int, ...]
     flat: NDArray[np.int64]
 
@@ -78,7 +78,7 @@ def cube_of(bundle: Bundle, stay: Collection[str] = ()) -> Cube:
     for name in dims:
         number = {value: i for i, value in enumerate(values[name])}
         flat = flat * len(number) + np.array([number[v] for v in columns[name]], np.int64)
-    axes = tuple(Axis(name, tuple(values[name]), name, name in stay) for name in names)
+    axes = tuple(CubeAxis(name, tuple(values[name]), name, name in stay) for name in names)
     return Cube(bundle, axes, tuple(lead), flat)
 
 
@@ -87,7 +87,9 @@ def _in_a_row(bundle: Bundle, names: tuple[str, ...], columns: dict[str, list[An
     axes = []
     for name in names:
         varies = len(set(columns[name])) > 1
-        axes.append(Axis(name, tuple(columns[name]), FIELD) if varies else Axis(name, (columns[name][0],), name))
+        axes.append(
+            CubeAxis(name, tuple(columns[name]), FIELD) if varies else CubeAxis(name, (columns[name][0],), name)
+        )
     count = len(bundle.places)
     return Cube(bundle, tuple(axes), (count,), np.arange(count, dtype=np.int64))
 

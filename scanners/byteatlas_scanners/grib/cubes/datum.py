@@ -31,7 +31,7 @@ class Datum(NamedTuple):
     grid: Grid
 
 
-class Reader:
+class MeaningReader:
     """Makes data of fields; what many fields share is looked into once."""
 
     __slots__ = ("_grids", "_sections")
@@ -71,7 +71,7 @@ class Reader:
 
 def read_data(fields: list[Placed]) -> tuple[list[Datum], list[tuple[Placed, FileFault]]]:
     """The meanings of all fields, and the fields that have none, with the reason."""
-    reader = Reader()
+    reader = MeaningReader()
     found: list[Datum] = []
     refused: list[tuple[Placed, FileFault]] = []
     for placed in fields:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.manifest.model import VirtualArray
+from byteatlas.scanning.grib import MOST_PARALLELS, gaussian_latitudes
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.grids.gaussian import MOST, gaussian_latitudes
 from byteatlas_scanners.grib.grids.model import I_NEGATIVE, J_POSITIVE, Grid
 from byteatlas_scanners.grib.grids.projection import first_point, mapping_of
 from byteatlas_scanners.grib.kept import kept
@@ -130,7 +130,7 @@ def latitudes_of(grid: Grid) -> NDArray[np.floating[Any]] | None:
 
 def _gaussian(grid: Grid, first: float) -> NDArray[np.floating[Any]] | None:
     n = int(grid.number("N"))
-    if not 0 < n <= MOST or grid.nj > 2 * n:
+    if not 0 < n <= MOST_PARALLELS or grid.nj > 2 * n:
         return None
     every = gaussian_latitudes(n)
     if grid.scan & J_POSITIVE:

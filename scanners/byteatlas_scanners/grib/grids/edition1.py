@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from byteatlas.scanning.grib import NO_BITMAP, Field, ibm32, signed, unsigned
+from byteatlas.scanning.grib import NO_BITMAP, GribField, ibm32, signed, unsigned
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.grids.edition2 import EARTHS
-from byteatlas_scanners.grib.grids.model import LATLON, PLANE, POINTS, Earth, Grid, arranged
+from byteatlas_scanners.grib.grids.model import LATLON, MODERN, PLANE, POINTS, Grid, arranged, figure_of
 
 NAMES: Mapping[int, str] = {
     0: "regular_ll", 1: "mercator", 3: "lambert", 4: "regular_gg", 5: "polar_stereographic", 8: "albers",
@@ -20,8 +19,6 @@ GAUSSIAN = frozenset({4, 14, 24, 34})
 ROTATED = frozenset({10, 14, 30, 34})
 SPECTRAL = frozenset({50, 60, 70, 80})
 ABSENT = 0xFFFF
-ELLIPSOID = 0x40
-"""Flag of octet 17: the earth is the ellipsoid of the IAU of 1965, else a sphere."""
 FIELDS: Mapping[int, str] = {
     1: "La1:10s Lo1:13s flags:16b La2:17s Lo2:20s LaD:23s scan:27b Dx:28 Dy:31",
     3: "La1:10s Lo1:13s flags:16b LoV:17s Dx:20 Dy:23 centre:26b scan:27b Latin1:28s Latin2:31s LaSP:34s LoSP:37s",
@@ -32,29 +29,29 @@ FIELDS: Mapping[int, str] = {
 """``name:octet`` from 0, three octets each. Suffix s: signed, 1e-3 degree; b: one octet; w: two."""
 
 
-def grid1(field: Field) -> Grid:
+def grid1(field: GribField) -> Grid:
     """The grid of a field of edition 1. Raises `CorruptFile` for a section that is too short."""
     section, points = field.grid, coded_points(field)
     if len(section) < 32:
         values: dict[str, JSON] = {"gridType": "unknown", "gridDefinition": field.product[6]}
         # Only its number says what the grid is: fields of the same number have the same one.
         key = section or bytes([field.product[4], field.product[6]]) + points.to_bytes(8, "big")
-        return Grid("unknown", (points,), POINTS, 0, 0, 0, EARTHS[0], values, (), key, 1)
+        return Grid("unknown", (points,), POINTS, 0, 0, 0, MODERN, values, (), key, 1)
     number = section[5]
     kind = NAMES.get(number, f"type_{number}")
     if number in SPECTRAL:
         j, k, m = (unsigned(section, at, 2) for at in (6, 8, 10))
         triangle = (j + 1) * (j + 2) if j == k == m else points
         values = {"gridType": kind, "J": j, "K": k, "M": m}
-        return Grid(kind, (triangle,), POINTS, 0, 0, 0, EARTHS[0], values, (), section, 1)
+        return Grid(kind, (triangle,), POINTS, 0, 0, 0, figure_of(1, section), values, (), section, 1)
     if number in RECTANGLES:
         return _rectangle(section, number, points)
     if number in FIELDS and len(section) >= (40 if number in (3, 8) else 32):
         return _plane(section, number, points)
-    return Grid(kind, (points,), POINTS, 0, 0, 0, EARTHS[0], {"gridType": kind}, (), section, 1)
+    return Grid(kind, (points,), POINTS, 0, 0, 0, figure_of(1, section), {"gridType": kind}, (), section, 1)
 
 
-def coded_points(field: Field) -> int:
+def coded_points(field: GribField) -> int:
     """Points as far as bitmap and data tell: for a few bits the last octet may seem to hold more than it does."""
     if field.bitmap.indicator != NO_BITMAP and field.bitmap.bits is not None:
         return field.bitmap.bits.length * 8 - field.bitmap.unused
@@ -134,15 +131,11 @@ def _plain(
     ni, nj = size
     shape, dims = arranged(ni, nj, scan, names)
     known = {"gridType": kind, "numberOfDataPoints": ni * nj, "scanningMode": scan, "Ni": ni, "Nj": nj, **values}
-    return Grid(kind, shape, dims, ni, nj, scan, _earth(section), known, (), section, 1)
+    return Grid(kind, shape, dims, ni, nj, scan, figure_of(1, section), known, (), section, 1)
 
 
 def _points(
     section: bytes, kind: str, points: int, scan: int, values: Mapping[str, JSON], rows: tuple[int, ...]
 ) -> Grid:
     known = {"gridType": kind, "numberOfDataPoints": points, "scanningMode": scan, **values}
-    return Grid(kind, (points,), POINTS, 0, 0, scan, _earth(section), known, rows, section, 1)
-
-
-def _earth(section: bytes) -> Earth:
-    return EARTHS[2] if section[16] & ELLIPSOID else EARTHS[0]
+    return Grid(kind, (points,), POINTS, 0, 0, scan, figure_of(1, section), known, rows, section, 1)

@@ -7,25 +7,12 @@ from collections.abc import Mapping
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.grib import ieee32, signed, unsigned
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.grids.model import LATLON, PLANE, POINTS, Earth, Grid, arranged
+from byteatlas_scanners.grib.grids.model import LATLON, PLANE, POINTS, Grid, arranged, figure_of
 
 MICRO = 1e-6
 ABSENT = 0xFFFFFFFF
 I_GIVEN, J_GIVEN = 0x20, 0x10
 """Flags of the resolution (flag table 3.3): the increments are given."""
-SPHERE, SPHERE6, SPHERE8, SUN = 6_367_470.0, 6_371_229.0, 6_371_200.0, 695_990_000.0
-EARTHS: Mapping[int, Earth] = {
-    0: Earth(SPHERE, SPHERE),
-    2: Earth(6_378_160.0, 6_356_775.0),
-    4: Earth(6_378_137.0, 6_356_752.314),
-    5: Earth(6_378_137.0, 6_356_752.314245179),
-    6: Earth(SPHERE6, SPHERE6),
-    8: Earth(SPHERE8, SPHERE8),
-    9: Earth(6_377_563.396, 6_356_256.909),
-    10: Earth(6_378_137.0, 6_356_752.314245179),
-    11: Earth(SUN, SUN),
-}
-"""Code table 3.2, as far as the axes are fixed."""
 NAMES: Mapping[int, str] = {
     0: "regular_ll", 1: "rotated_ll", 2: "stretched_ll", 3: "stretched_rotated_ll", 10: "mercator",
     12: "transverse_mercator", 20: "polar_stereographic", 30: "lambert", 31: "albers", 40: "regular_gg",
@@ -84,26 +71,7 @@ def grid2(section: bytes) -> Grid:
             "numberOfGridInReference": section[18],
             "uuidOfHGrid": section[19:35].hex(),
         }
-    return Grid(kind, (points,), POINTS, 0, 0, scan, earth_of(section), values, (), section, 2)
-
-
-def earth_of(section: bytes) -> Earth:
-    """The figure of the earth of a template that begins with it."""
-    if len(section) < 30:
-        return EARTHS[6]
-    shape = section[14]
-    if shape == 1:
-        radius = _axis(section, 15, 1.0)
-        return Earth(radius, radius)
-    if shape in (3, 7):
-        unit = 1000.0 if shape == 3 else 1.0
-        return Earth(_axis(section, 20, unit), _axis(section, 25, unit))
-    return EARTHS.get(shape, EARTHS[6])
-
-
-def _axis(section: bytes, at: int, unit: float) -> float:
-    factor, value = section[at], unsigned(section, at + 1, 4)
-    return float(value) * unit / 10.0**factor if factor < 100 else SPHERE6
+    return Grid(kind, (points,), POINTS, 0, 0, scan, figure_of(2, section), values, (), section, 2)
 
 
 def _rectangle(section: bytes, template: int, points: int) -> Grid:
@@ -163,8 +131,10 @@ def _grid(
     known = {"gridType": kind, "numberOfDataPoints": points, "scanningMode": scan, **values}
     if ni * nj == points and points:
         shape, dims = arranged(ni, nj, scan, names)
-        return Grid(kind, shape, dims, ni, nj, scan, earth_of(section), {**known, "Ni": ni, "Nj": nj}, (), section, 2)
-    return Grid(kind, (points,), POINTS, 0, 0, scan, earth_of(section), known, rows, section, 2)
+        return Grid(
+            kind, shape, dims, ni, nj, scan, figure_of(2, section), {**known, "Ni": ni, "Nj": nj}, (), section, 2
+        )
+    return Grid(kind, (points,), POINTS, 0, 0, scan, figure_of(2, section), known, rows, section, 2)
 
 
 def _plane(section: bytes, template: int, points: int) -> Grid:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from byteatlas.errors import FileFault
+from byteatlas.scanning.grib import Spheroid, earth_of
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
 
@@ -11,12 +13,16 @@ I_NEGATIVE, J_POSITIVE, J_CONSECUTIVE, ALTERNATIVE = 0x80, 0x40, 0x20, 0x10
 """Flags of the scanning mode (flag table 3.4 of edition 2, 8 of edition 1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Earth:
-    """The figure of the earth (code table 3.2): semi-axes in metres, equal for a sphere."""
+MODERN = Spheroid(6_371_229.0, 6_371_229.0)
+"""What stands for a figure of the earth that is not defined."""
 
-    major: float
-    minor: float
+
+def figure_of(edition: int, section: bytes) -> Spheroid:
+    """The figure of the earth of a grid (code table 3.2)."""
+    try:
+        return earth_of(edition, section)
+    except FileFault:
+        return MODERN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +46,7 @@ class Grid:
     ni: int
     nj: int
     scan: int
-    earth: Earth
+    earth: Spheroid
     values: Mapping[str, JSON]
     rows: tuple[int, ...]
     section: bytes

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Mapping
 from math import asin, cos, log, pi, radians, sin, sqrt, tan
 
+from byteatlas.scanning.grib import Spheroid
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.grids.model import Earth, Grid
+from byteatlas_scanners.grib.grids.model import Grid
 
 
-def figure(earth: Earth) -> dict[str, JSON]:
+def figure(earth: Spheroid) -> dict[str, JSON]:
     """The earth's figure in CF's words."""
     if earth.major == earth.minor:
         return {"earth_radius": earth.major}
@@ -122,10 +123,6 @@ def first_point(grid: Grid) -> tuple[float, float] | None:
     return (x, y) if math.isfinite(x) and math.isfinite(y) else None
 
 
-def _eccentricity(earth: Earth) -> float:
-    return sqrt(max(0.0, 1.0 - (earth.minor / earth.major) ** 2))
-
-
 def _wrapped(angle: float) -> float:
     """An angle in radians between -pi and pi."""
     return (angle + pi) % (2 * pi) - pi
@@ -155,7 +152,7 @@ def _first(grid: Grid) -> tuple[float, float]:
 
 def _lambert(grid: Grid) -> tuple[float, float]:
     """Snyder, section 15."""
-    e, a = _eccentricity(grid.earth), grid.earth.major
+    e, a = grid.earth.eccentricity, grid.earth.major
     phi, lam = _first(grid)
     one, two = radians(grid.number("Latin1")), radians(grid.number("Latin2"))
     origin = radians(grid.number("LaD")) if "LaD" in grid.values else one
@@ -171,7 +168,7 @@ def _lambert(grid: Grid) -> tuple[float, float]:
 
 def _albers(grid: Grid) -> tuple[float, float]:
     """Snyder, section 14."""
-    e, a = _eccentricity(grid.earth), grid.earth.major
+    e, a = grid.earth.eccentricity, grid.earth.major
     phi, lam = _first(grid)
     one, two = radians(grid.number("Latin1")), radians(grid.number("Latin2"))
     origin = radians(grid.number("LaD")) if "LaD" in grid.values else one
@@ -184,7 +181,7 @@ def _albers(grid: Grid) -> tuple[float, float]:
 
 def _polar(grid: Grid) -> tuple[float, float]:
     """Snyder, section 21."""
-    e, a = _eccentricity(grid.earth), grid.earth.major
+    e, a = grid.earth.eccentricity, grid.earth.major
     side = -1.0 if south(grid) else 1.0
     phi, lam = _first(grid)
     true = side * radians(_parallel(grid))
@@ -199,7 +196,7 @@ def _polar(grid: Grid) -> tuple[float, float]:
 
 def _mercator(grid: Grid) -> tuple[float, float]:
     """Snyder, section 7."""
-    e, a = _eccentricity(grid.earth), grid.earth.major
+    e, a = grid.earth.eccentricity, grid.earth.major
     phi, lam = _first(grid)
     scale = a * _m(radians(grid.number("LaD")), e)
     return scale * _wrapped(lam), -scale * log(_t(phi, e))
@@ -207,7 +204,7 @@ def _mercator(grid: Grid) -> tuple[float, float]:
 
 def _equal_area(grid: Grid) -> tuple[float, float]:
     """Lambert's azimuthal equal-area projection; Snyder, section 24."""
-    e, a = _eccentricity(grid.earth), grid.earth.major
+    e, a = grid.earth.eccentricity, grid.earth.major
     phi, lam = _first(grid)
     origin, delta = radians(grid.number("standardParallel")), _wrapped(lam - radians(grid.number("centralLongitude")))
     pole = _q(pi / 2, e)

@@ -26,7 +26,7 @@ MOST_DAMAGED = 1000
 MOST_SECTION = 1 << 26
 
 
-class Message(NamedTuple):
+class FoundMessage(NamedTuple):
     """One message that is whole.
 
     Attributes:
@@ -52,19 +52,19 @@ class Damaged(NamedTuple):
 
 
 @dataclass(slots=True)
-class Found:
+class MessageChain:
     """What a chain holds. ``skipped`` are bytes between messages, padding included."""
 
-    messages: list[Message] = field(default_factory=list)
+    messages: list[FoundMessage] = field(default_factory=list)
     damaged: list[Damaged] = field(default_factory=list)
     skipped: int = 0
 
 
-Known: TypeAlias = dict[int, Message | Damaged | None]
+Known: TypeAlias = dict[int, FoundMessage | Damaged | None]
 """What `next_message` gives for places."""
 
 
-def walk(found: Found, window: Window, begin: int, stop: int, known: Known) -> Parse[int]:
+def walk(found: MessageChain, window: Window, begin: int, stop: int, known: Known) -> Parse[int]:
     """Add the messages that begin in ``[begin, stop)``; the place behind the last of them, or the file's end.
 
     Args:
@@ -76,7 +76,7 @@ def walk(found: Found, window: Window, begin: int, stop: int, known: Known) -> P
             known[at] = yield from next_message(window, at)
         step = known[at]
         match step:
-            case Message():
+            case FoundMessage():
                 known[step.offset] = step  # also where it was met from the middle of something else
                 found.messages.append(step)
                 found.skipped += step.offset - at
@@ -95,7 +95,7 @@ def walk(found: Found, window: Window, begin: int, stop: int, known: Known) -> P
     return at
 
 
-def next_message(window: Window, at: int) -> Parse[Message | Damaged | None]:
+def next_message(window: Window, at: int) -> Parse[FoundMessage | Damaged | None]:
     """The first message, whole or damaged, that begins at a place or behind it; None when there is none."""
     while at < window.size:
         data = yield from window.at(at, HEAD)
@@ -119,7 +119,7 @@ def _search(window: Window, at: int) -> Parse[int]:
     return window.size
 
 
-def _whole(window: Window, at: int, here: Indicator, head: bytes) -> Parse[Message | Damaged]:
+def _whole(window: Window, at: int, here: Indicator, head: bytes) -> Parse[FoundMessage | Damaged]:
     """The message at a place, after a look at its end: the next message is there too, so this costs no request."""
     try:
         length = (yield from _large(window, at, here)) if here.large else here.length
@@ -138,7 +138,7 @@ def _whole(window: Window, at: int, here: Indicator, head: bytes) -> Parse[Messa
             )
     except FileFault as error:
         return Damaged(at, error)
-    return Message(at, length, here.edition, here.discipline, head[:length])
+    return FoundMessage(at, length, here.edition, here.discipline, head[:length])
 
 
 def _large(window: Window, at: int, here: Indicator) -> Parse[int]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import gather
-from byteatlas_scanners.grib.messages.chain import HEAD, Found, Known, walk
+from byteatlas_scanners.grib.messages.chain import HEAD, Known, MessageChain, walk
 from byteatlas_scanners.grib.messages.window import SMALL, Window
 
 MOST_CHAINS = 16
@@ -20,7 +20,7 @@ WORTH = 4
 """Messages that a chain should have, or it is not begun: finding its beginning means to read a message's data."""
 
 
-def find_messages(size: int, *, far: bool, known: Known | None = None) -> Parse[Found]:
+def find_messages(size: int, *, far: bool, known: Known | None = None) -> Parse[MessageChain]:
     """The messages of a file of ``size`` bytes.
 
     Args:
@@ -30,7 +30,7 @@ def find_messages(size: int, *, far: bool, known: Known | None = None) -> Parse[
     known = {} if known is None else known
     indexed = bool(known)
     window = Window(size, 0 if far else HEAD)
-    at = yield from walk(Found(), window, 0, 1, known)
+    at = yield from walk(MessageChain(), window, 0, 1, known)
     if far and not indexed and window.mean > SMALL:
         chains = min(MOST_CHAINS, (size - at) // (window.mean * WORTH))
         if chains > 1:
@@ -39,7 +39,7 @@ def find_messages(size: int, *, far: bool, known: Known | None = None) -> Parse[
             for part in (yield from gather(parts)):
                 if isinstance(part, dict):
                     known.update(part)
-    found = Found()
+    found = MessageChain()
     yield from walk(found, window, 0, size, known)
     return found
 
@@ -47,5 +47,5 @@ def find_messages(size: int, *, far: bool, known: Known | None = None) -> Parse[
 def _part(size: int, begin: int, stop: int) -> Parse[Known]:
     """What a chain that begins at a guessed place meets up to the beginning of the next one."""
     known: Known = {}
-    yield from walk(Found(), Window(size), begin, stop, known)
+    yield from walk(MessageChain(), Window(size), begin, stop, known)
     return known

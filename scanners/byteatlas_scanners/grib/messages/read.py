@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from byteatlas.errors import CorruptFile, FileFault
 from byteatlas.scanning.contract import Apart, Parse
-from byteatlas.scanning.grib import Field, walk
+from byteatlas.scanning.grib import GribField, walk
 from byteatlas.scanning.parsers import gather, one
 from byteatlas.types import ByteRange
-from byteatlas_scanners.grib.messages.chain import Message
+from byteatlas_scanners.grib.messages.chain import FoundMessage
 from byteatlas_scanners.grib.messages.window import SMALLEST
 
 
@@ -20,8 +20,8 @@ class Placed(NamedTuple):
         alone: the message has no other field.
     """
 
-    message: Message
-    field: Field
+    message: FoundMessage
+    field: GribField
     alone: bool
 
     @property
@@ -31,12 +31,12 @@ class Placed(NamedTuple):
         return place if self.alone else f"{place}#{self.field.number}"
 
 
-def read_fields(messages: list[Message]) -> Parse[list[list[Placed] | FileFault]]:
+def read_fields(messages: list[FoundMessage]) -> Parse[list[list[Placed] | FileFault]]:
     """The fields of messages; for a message whose sections are damaged the fault."""
     return (yield from gather([_fields(message) for message in messages]))
 
 
-def _fields(message: Message) -> Parse[list[Placed]]:
+def _fields(message: FoundMessage) -> Parse[list[Placed]]:
     walking = walk()
     head, size = message.head, len(message.head)
     try:
@@ -50,13 +50,13 @@ def _fields(message: Message) -> Parse[list[Placed]]:
                 data = yield from one(_ask(message, wanted))
                 wanted = walking.send(data)
     except StopIteration as end:
-        fields: tuple[Field, ...] = end.value.fields
+        fields: tuple[GribField, ...] = end.value.fields
     except CorruptFile as error:
         raise CorruptFile(message.offset + error.offset, error.why) from error
     return [Placed(message, field, len(fields) == 1) for field in fields]
 
 
-def _ask(message: Message, wanted: ByteRange) -> ByteRange | Apart:
+def _ask(message: FoundMessage, wanted: ByteRange) -> ByteRange | Apart:
     """Of a small message the rest will be wanted too; of a large one what is between is data."""
     kind = ByteRange if message.length < SMALLEST else Apart
     return kind(message.offset + wanted.offset, wanted.length)

@@ -13,7 +13,7 @@ from byteatlas_scanners.grib.products.templates import BLOCKS, REPEATED, TEMPLAT
 CODES = {1: "B", 2: "H", 4: "I"}
 
 
-class Unpacker(NamedTuple):
+class KeyReader(NamedTuple):
     """Keys of a fixed length.
 
     Attributes:
@@ -49,36 +49,36 @@ class Unpacker(NamedTuple):
         return len(data) + 1
 
 
-class Part(NamedTuple):
+class TemplatePart(NamedTuple):
     """Keys, and those that follow as many times as the key ``counted`` says; only the first of them are kept."""
 
-    keys: Unpacker
+    keys: KeyReader
     counted: str | None = None
-    repeated: Unpacker | None = None
+    repeated: KeyReader | None = None
 
 
 @cache
-def unpacker(keys: tuple[Key, ...]) -> Unpacker:
+def unpacker(keys: tuple[Key, ...]) -> KeyReader:
     special = tuple((k.name, k.octets, k.signed, k.missing) for k in keys if k.signed or k.missing)
     form = struct.Struct(">" + "".join(CODES[key.octets] for key in keys))
-    return Unpacker(keys, tuple(key.name for key in keys), form, special)
+    return KeyReader(keys, tuple(key.name for key in keys), form, special)
 
 
 @cache
-def parts_of(template: int) -> tuple[Part, ...] | None:
+def parts_of(template: int) -> tuple[TemplatePart, ...] | None:
     """The parts of a template of section 4; None for one that is not known."""
     text = TEMPLATES.get(template)
     if text is None:
         return None
-    found: list[Part] = []
+    found: list[TemplatePart] = []
     keys: list[Key] = []
     for word in text.split():
         keys += keys_of(BLOCKS[word])
         if word in REPEATED:
             count, again = REPEATED[word]
-            found.append(Part(unpacker(tuple(keys)), count, unpacker(keys_of(BLOCKS[again]))))
+            found.append(TemplatePart(unpacker(tuple(keys)), count, unpacker(keys_of(BLOCKS[again]))))
             keys = []
-    return (*found, Part(unpacker(tuple(keys)))) if keys else tuple(found)
+    return (*found, TemplatePart(unpacker(tuple(keys)))) if keys else tuple(found)
 
 
 @cache
@@ -88,7 +88,7 @@ def names_in(template: int) -> frozenset[str]:
     return frozenset(n for p in parts for n in (*p.keys.names, *(p.repeated.names if p.repeated else ())))
 
 
-def read_parts(section: bytes, at: int, parts: tuple[Part, ...], found: dict[str, JSON]) -> None:
+def read_parts(section: bytes, at: int, parts: tuple[TemplatePart, ...], found: dict[str, JSON]) -> None:
     """The keys of a section from a place on."""
     for keys, count, repeated in parts:
         at = keys.into(section, at, found)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from byteatlas.scanning.grib import Field
+from byteatlas.scanning.grib import GribField
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.products.model import Keys, Level, Product, Times
+from byteatlas_scanners.grib.products.model import Level, Product, ProductKeys, Times
 from byteatlas_scanners.grib.products.times import INSTANT, SECONDS1, later, moment
 from byteatlas_scanners.grib.tables.levels import LAYERS1, UNITS1, level_kind, level_units
 
@@ -29,7 +29,7 @@ BETWEEN = frozenset({2, 3, 4, 5})
 ORIGINS = ("marsType", "marsStream", "marsClass", "generatingProcessIdentifier", "subCentre", "ensembleType")
 
 
-def product_of(field: Field) -> Product:
+def product_of(field: GribField) -> Product:
     """The product of a field of edition 1."""
     data = field.product
     keys: dict[str, JSON] = {
@@ -73,7 +73,7 @@ def _kind_of_range(indicator: int) -> int:
     return 0 if indicator in (0, 1, 10, 14) else indicator
 
 
-def _level(data: bytes, keys: Keys) -> Level:
+def _level(data: bytes, keys: ProductKeys) -> Level:
     number = data[9]
     kind = level_kind(1, number, data[4], keys)
     units, factor = level_units(1, number)

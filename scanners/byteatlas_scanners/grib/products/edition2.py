@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from byteatlas.scanning.grib import Field
+from byteatlas.scanning.grib import GribField
 from byteatlas.types import JSON
-from byteatlas_scanners.grib.products.blocks import Part, names_in, parts_of, read_parts, unpacker
-from byteatlas_scanners.grib.products.model import Keys, Level, Product, Times
+from byteatlas_scanners.grib.products.blocks import TemplatePart, names_in, parts_of, read_parts, unpacker
+from byteatlas_scanners.grib.products.model import Level, Product, ProductKeys, Times
 from byteatlas_scanners.grib.products.templates import BLOCKS, TEMPLATES, keys_of
 from byteatlas_scanners.grib.products.times import INSTANT, PROCESSES, later, moment
 from byteatlas_scanners.grib.tables.levels import UNITS2, level_kind, level_units
@@ -19,7 +19,7 @@ IDENTIFICATION = unpacker(
         "hour:1 minute:1 second:1 productionStatusOfProcessedData:1 typeOfProcessedData:1"
     )
 )
-PARAMETER = (Part(unpacker(keys_of(BLOCKS["parameter"]))),)
+PARAMETER = (TemplatePart(unpacker(keys_of(BLOCKS["parameter"]))),)
 HEAD = 9
 """Octets of section 4 before the template."""
 NO_SURFACE, MISSING = 255, 0xFFFFFFFF
@@ -69,7 +69,7 @@ def local_keys(section: bytes, centre: int) -> Iterator[tuple[str, JSON]]:
         yield "experimentVersionNumber", section[13:17].decode("latin-1")
 
 
-def scaled(keys: Keys, name: str) -> float | None:
+def scaled(keys: ProductKeys, name: str) -> float | None:
     """A number that is written as a scale factor and a scaled value (``scaleFactorOfX``, ``scaledValueOfX``)."""
     factor, value = keys.get(f"scaleFactorOf{name}"), keys.get(f"scaledValueOf{name}")
     if not isinstance(value, int):
@@ -79,7 +79,7 @@ def scaled(keys: Keys, name: str) -> float | None:
     return float(value) / 10.0**factor if -100 < factor < 100 else None
 
 
-def product_of(field: Field, discipline: int) -> Product:
+def product_of(field: GribField, discipline: int) -> Product:
     """The product of a field of edition 2."""
     template = field.product_template or 0
     keys: dict[str, JSON] = {"discipline": discipline, **_identification(field.identification)}
@@ -106,7 +106,7 @@ def product_of(field: Field, discipline: int) -> Product:
     )
 
 
-def _axes(keys: Keys) -> Iterator[tuple[str, float]]:
+def _axes(keys: ProductKeys) -> Iterator[tuple[str, float]]:
     for name, axis in AXES.items():
         value = keys.get(name)
         if isinstance(value, int):
@@ -116,7 +116,7 @@ def _axes(keys: Keys) -> Iterator[tuple[str, float]]:
         yield "threshold", limit
 
 
-def _int(keys: Keys, name: str, otherwise: int = 0) -> int:
+def _int(keys: ProductKeys, name: str, otherwise: int = 0) -> int:
     value = keys.get(name)
     return value if isinstance(value, int) else otherwise
 
@@ -131,7 +131,7 @@ def _pairs(template: int) -> tuple[str, ...]:
     return tuple(name for name in PAIRS if f"scaledValueOf{name}" in names_in(template))
 
 
-def _values(keys: Keys, template: int) -> Iterator[tuple[str, JSON]]:
+def _values(keys: ProductKeys, template: int) -> Iterator[tuple[str, JSON]]:
     """Pairs of factor and value as numbers."""
     for name in _pairs(template):
         value = scaled(keys, name)
@@ -139,7 +139,7 @@ def _values(keys: Keys, template: int) -> Iterator[tuple[str, JSON]]:
             yield name[0].lower() + name[1:], value
 
 
-def _member(keys: Keys) -> int | None:
+def _member(keys: ProductKeys) -> int | None:
     """The number in the ensemble. A control forecast is member 0 however it is numbered."""
     number = keys.get("perturbationNumber")
     if not isinstance(number, int):
@@ -147,7 +147,7 @@ def _member(keys: Keys) -> int | None:
     return number
 
 
-def _level(keys: Keys) -> Level:
+def _level(keys: ProductKeys) -> Level:
     first = _int(keys, "typeOfFirstFixedSurface", NO_SURFACE)
     second = _int(keys, "typeOfSecondFixedSurface", NO_SURFACE)
     kind = level_kind(2, first, _int(keys, "centre"), keys)
@@ -166,7 +166,7 @@ def _times_factor(value: float | None, factor: float) -> float | None:
     return None if value is None else value / factor
 
 
-def _times(keys: Keys) -> Times:
+def _times(keys: ProductKeys) -> Times:
     reference = moment(_date(keys, "year", "month", "day", "hour", "minute", "second"))
     begin = later(reference, _int(keys, "forecastTime"), _int(keys, "indicatorOfUnitOfTimeRange", 1))
     process = keys.get("typeOfStatisticalProcessing")
@@ -182,6 +182,6 @@ def _times(keys: Keys) -> Times:
     return Times(reference, begin, begin + length, word)
 
 
-def _date(keys: Keys, *names: str) -> tuple[int, int, int, int, int, int]:
+def _date(keys: ProductKeys, *names: str) -> tuple[int, int, int, int, int, int]:
     year, month, day, hour, minute, second = (_int(keys, name, -1) for name in names)
     return year, month, day, max(hour, 0), max(minute, 0), max(second, 0)

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from byteatlas.types import JSON
 
-Keys: TypeAlias = Mapping[str, JSON]
+ProductKeys: TypeAlias = Mapping[str, JSON]
 """Numbers of the sections under the names that ecCodes gives them; None where all bits are set ("missing")."""
 
 
@@ -57,7 +57,7 @@ class Product(NamedTuple):
     edition: int
     centre: int
     primary: str
-    keys: Keys
+    keys: ProductKeys
     level: Level
     times: Times
     member: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from byteatlas.scanning.contract import Apart, Ask, Fault, Parse, Whole
 from byteatlas.scanning.parsers import buffers
-from byteatlas_scanners.grib.messages.chain import HEAD, Known, Message
+from byteatlas_scanners.grib.messages.chain import HEAD, FoundMessage, Known
 from byteatlas_scanners.grib.messages.indicator import END, indicator
 from byteatlas_scanners.grib.sidecars.entries import names_of, offsets
 
@@ -35,7 +35,7 @@ def from_index(url: str, size: int) -> Parse[Known]:
         length = here.length
         inside = head[length - len(END) : length] == END if length <= len(head) else at + length in ends
         if inside:
-            known[at] = Message(at, length, here.edition, here.discipline, head[:length])
+            known[at] = FoundMessage(at, length, here.edition, here.discipline, head[:length])
     return known
 
 

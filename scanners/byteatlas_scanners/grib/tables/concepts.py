@@ -28,7 +28,7 @@ SETS: Mapping[int, str] = {4: "tigge", 5: "tigge", 6: "s2s", 7: "s2s", 8: "uerra
 """Production status (code table 1.3) of sets of forecasts with names of their own."""
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One row; ``values`` are what it names."""
 
     place: str
@@ -48,15 +48,15 @@ def lines(file: str) -> Mapping[str, list[str]]:
 
 
 @cache
-def rows(file: str, key: str, dated: bool) -> tuple[Row, ...]:
+def rows(file: str, key: str, dated: bool) -> tuple[TableRow, ...]:
     """The rows of a key. ``dated``: the table has a column with the version of the WMO's tables."""
     return tuple(_row(line.split("\t"), dated) for line in lines(file).get(key, ()))
 
 
-def _row(cells: list[str], dated: bool) -> Row:
+def _row(cells: list[str], dated: bool) -> TableRow:
     place, version, (conditions, *values) = cells[0], cells[1] if dated else "", cells[2 if dated else 1 :]
     pairs = [pair.partition("=") for pair in conditions.split(";") if pair]
-    return Row(place, version, tuple((name, _number(value)) for name, _, value in pairs), tuple(values))
+    return TableRow(place, version, tuple((name, _number(value)) for name, _, value in pairs), tuple(values))
 
 
 def _number(text: str) -> int | None:
@@ -73,7 +73,7 @@ def conditions_of(file: str, key: str, dated: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for row in rows(file, key, dated) for name, _ in row.conditions))
 
 
-def best(file: str, key: str, centre: int, keys: Mapping[str, JSON], *, dated: bool) -> Row | None:
+def best(file: str, key: str, centre: int, keys: Mapping[str, JSON], *, dated: bool) -> TableRow | None:
     """The row that names something with these numbers."""
     status, version = keys.get("productionStatusOfProcessedData"), keys.get("tablesVersion")
     ecmwf = centre == ECMWF or keys.get("subCentre") == ECMWF
@@ -87,7 +87,7 @@ ABSENT = "absent"
 
 
 @lru_cache(maxsize=4096)
-def _best(file: str, key: str, dated: bool, who: tuple[str, int, bool], values: tuple[JSON, ...]) -> Row | None:
+def _best(file: str, key: str, dated: bool, who: tuple[str, int, bool], values: tuple[JSON, ...]) -> TableRow | None:
     own, centre, old = who
     places = tuple(dict.fromkeys([own, CENTRES.get(centre, EVERYBODY), EVERYBODY, FALLBACK]))
     unwanted = NEW if old else OLD
@@ -100,7 +100,7 @@ def _best(file: str, key: str, dated: bool, who: tuple[str, int, bool], values: 
     return max(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
-def _rank(row: Row, places: tuple[str, ...]) -> int:
+def _rank(row: TableRow, places: tuple[str, ...]) -> int:
     """Names that were given up come last, ECMWF's for another centre before them; the others are equal."""
     if row.version == LAST:
         return 0

@@ -99,6 +99,10 @@ KERCHUNK: Mapping[str, CodecRow] = {
     "numcodecs.FITSVarBintable": row("numcodecs.kerchunk:make_fits_table"),
     "numcodecs.record_member": row("numcodecs.kerchunk:make_record_member"),
     "numcodecs.deflate": row("numcodecs.kerchunk:make_deflate"),
+    "numcodecs.grib": row("grib.foreign:make_kerchunk"),
+    "grib": row("grib.foreign:make_kerchunk"),
+    "numcodecs.gribberish": row("grib.foreign:make_gribberish"),
+    "gribberish": row("grib.foreign:make_gribberish"),
 }
 
 HDF5: Mapping[str, CodecRow] = {
@@ -149,17 +153,9 @@ GRIB: Mapping[str, CodecRow] = {
     "byteatlas.grib2": row("grib.codec:make2"),
     "byteatlas.grib_grid": row("grib.coordinates:make"),
 }
-"""Whole messages. The codecs of kerchunk and gribberish for the same are among the foreign ones."""
+"""Whole messages. The codecs of kerchunk and gribberish for the same are among kerchunk's."""
 
-GRIB_FOREIGN: Mapping[str, CodecRow] = {
-    "numcodecs.grib": row("grib.foreign:make_kerchunk"),
-    "grib": row("grib.foreign:make_kerchunk"),
-    "numcodecs.gribberish": row("grib.foreign:make_gribberish"),
-    "gribberish": row("grib.foreign:make_gribberish"),
-}
-"""In version 2 of Zarr metadata they are numcodecs' filters, in version 3 array -> bytes codecs."""
-
-BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF, **GRIB, **GRIB_FOREIGN}
+BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF, **GRIB}
 
 FAMILIES: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_": row("numcodecs.images:make"),

@@ -6,10 +6,10 @@ import numpy as np
 
 from byteatlas.codecs.grib.grids.rows import ALTERNATING, row_lengths, scanning_mode, straightened
 from byteatlas.codecs.grib.packing import second_order
-from byteatlas.codecs.grib.packing.coded import Bits, Coded, Floats
+from byteatlas.codecs.grib.packing.coded import Coded, Floats, Present
 from byteatlas.codecs.grib.packing.table import decoder
 from byteatlas.codecs.grib.sections.message import parse
-from byteatlas.codecs.grib.sections.values import NO_BITMAP, Bitmap, Field, Message
+from byteatlas.codecs.grib.sections.values import NO_BITMAP, Bitmap, GribField, GribMessage
 from byteatlas.errors import CorruptChunk, CorruptFile, Unsupported
 from byteatlas.types import Buffer
 
@@ -17,7 +17,7 @@ NO_VALUES = -32767
 """Binary scale factor of fields without any value (an extension of ECMWF's to edition 1)."""
 
 
-def message(data: Buffer) -> Message:
+def message(data: Buffer) -> GribMessage:
     """The message that a chunk is. Raises `CorruptChunk`, `Unsupported`."""
     try:
         return parse(data)
@@ -30,14 +30,14 @@ def corrupt(error: CorruptFile) -> CorruptChunk:
     return CorruptChunk(f"grib: byte {error.offset}: {error.why}")
 
 
-def field_of(found: Message, number: int) -> Field:
+def field_of(found: GribMessage, number: int) -> GribField:
     """One field of a message. Raises `CorruptChunk` when it has fewer."""
     if number >= len(found.fields):
         raise CorruptChunk(f"grib: field {number} of a message of {len(found.fields)}")
     return found.fields[number]
 
 
-def values(data: Buffer, edition: int, field: Field, size: int, stored_rows: bool = False) -> Floats:
+def values(data: Buffer, edition: int, field: GribField, size: int, stored_rows: bool = False) -> Floats:
     """Values of a field of ``size`` points, NaN where there is none: float64, shape (size,).
 
     Args:
@@ -56,7 +56,7 @@ def values(data: Buffer, edition: int, field: Field, size: int, stored_rows: boo
         raise corrupt(error) from error
 
 
-def _values(data: memoryview, edition: int, field: Field, size: int) -> Floats:
+def _values(data: memoryview, edition: int, field: GribField, size: int) -> Floats:
     if field.points is not None and field.points != size:
         raise CorruptChunk(f"grib: {field.points} points where the chunk has {size} values")
     packing = field.packing
@@ -74,7 +74,7 @@ def _values(data: memoryview, edition: int, field: Field, size: int) -> Floats:
     return found
 
 
-def present(data: memoryview, bitmap: Bitmap, size: int) -> Bits | None:
+def present(data: memoryview, bitmap: Bitmap, size: int) -> Present | None:
     """Which points have values; None: all. Raises `CorruptChunk`, `Unsupported` for a bit map known to its centre."""
     if bitmap.bits is None:
         if bitmap.indicator == NO_BITMAP:
@@ -87,7 +87,7 @@ def present(data: memoryview, bitmap: Bitmap, size: int) -> Bits | None:
     return np.unpackbits(octets, count=size).view(np.bool_)
 
 
-def spread(coded: Floats, bitmap: Bits | None, size: int) -> Floats:
+def spread(coded: Floats, bitmap: Present | None, size: int) -> Floats:
     """Values at their points; NaN at the others. Raises `CorruptChunk` when there are too few or too many."""
     if bitmap is None:
         if len(coded) != size:

@@ -17,7 +17,7 @@ from byteatlas.scanning.contract import FirstBytes, ScanOptions
 from byteatlas.scanning.driver import run, scan_source
 from byteatlas.testing.fingerprint import fingerprint
 from byteatlas_scanners.grib import SCANNER
-from byteatlas_scanners.grib.messages.chain import Found
+from byteatlas_scanners.grib.messages.chain import MessageChain
 from byteatlas_scanners.grib.messages.find import find_messages
 from byteatlas_scanners.grib.messages.indicator import indicator, large_length
 from byteatlas_scanners.grib.sidecars.entries import names_of, offsets
@@ -27,7 +27,7 @@ ERA = (FIXTURES / "grib" / "era.grib1").read_bytes()
 BULLETINS = (FIXTURES / "grib" / "bulletins.grib").read_bytes()
 
 
-def found_in(data: bytes, *, far: bool = False) -> Found:
+def found_in(data: bytes, *, far: bool = False) -> MessageChain:
     source = MemorySource(data, "memory://file")
     return run(find_messages(len(data), far=far), source, lambda url: source, block=0)
 

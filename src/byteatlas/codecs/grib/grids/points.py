@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.grib.grids.earth import earth_of
 from byteatlas.codecs.grib.grids.gaussian import MOST_PARALLELS, gaussian_latitudes
 from byteatlas.codecs.grib.grids.parameters import Numbers, Rotation, numbers_of
-from byteatlas.codecs.grib.grids.projections import EqualArea, Lambert, Mercator, Polar, Projection
+from byteatlas.codecs.grib.grids.projections import Angles, EqualArea, Lambert, Mercator, Polar, Projection
 from byteatlas.codecs.grib.grids.rows import COLUMNS_FIRST, points_of_rows, scanning_mode, sides
 from byteatlas.codecs.grib.grids.transverse import Transverse
 from byteatlas.codecs.grib.grids.view import View
 from byteatlas.errors import CorruptChunk, Unsupported
 
-Angles = NDArray[Any]
 I_NEGATIVE, J_POSITIVE = 0x80, 0x40
 NEAR = 1e-6
 
@@ -101,7 +98,7 @@ def latitudes(found: Numbers, rows: int, scan: int) -> Angles:
     if found.kind == "gaussian":
         if not 0 < found.parallels <= MOST_PARALLELS or rows > 2 * found.parallels:
             raise CorruptChunk(f"grib: {rows} rows of {found.parallels} parallels in each hemisphere")
-        every = gaussian_latitudes(found.parallels)
+        every: Angles = gaussian_latitudes(found.parallels)
         every = every[::-1] if scan & J_POSITIVE else every
         begin = 0 if rows == len(every) else int(np.abs(every - first).argmin())
         if begin + rows > len(every):
@@ -110,9 +107,9 @@ def latitudes(found: Numbers, rows: int, scan: int) -> Angles:
     if rows == 1:
         return np.array([first])
     step = found.steps[1] or abs(last - first) / (rows - 1)
-    every = first + (step if scan & J_POSITIVE else -step) * np.arange(rows)
-    every[-1] = last  # steps are rounded, the last latitude is said (as ecCodes has it)
-    return every
+    parallels: Angles = first + (step if scan & J_POSITIVE else -step) * np.arange(rows)
+    parallels[-1] = last  # steps are rounded, the last latitude is said (as ecCodes has it)
+    return parallels
 
 
 def longitudes(found: Numbers, columns: int, scan: int) -> Angles:

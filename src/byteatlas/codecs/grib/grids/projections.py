@@ -8,15 +8,15 @@ results agree with PROJ's to 1e-11 radians.
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.grib.grids.earth import Earth
+from byteatlas.codecs.grib.grids.earth import Spheroid
 from byteatlas.values import dataclass
 
-Angles = NDArray[np.float64]
+Angles: TypeAlias = NDArray[Any]
 HALF_PI = math.pi / 2
 ROUNDS = 30
 CLOSE = 1e-14
@@ -72,7 +72,7 @@ class Lambert:
     f: float
 
     @classmethod
-    def of(cls, earth: Earth, centre: float, first: float, second: float) -> Lambert:
+    def of(cls, earth: Spheroid, centre: float, first: float, second: float) -> Lambert:
         e = earth.eccentricity
         m, t = parallel(first, e), isometric(first, e)
         if abs(first - second) < 1e-10:
@@ -103,7 +103,7 @@ class Mercator:
     centre: float
 
     @classmethod
-    def of(cls, earth: Earth, centre: float, true: float) -> Mercator:
+    def of(cls, earth: Spheroid, centre: float, true: float) -> Mercator:
         return cls(earth.major * parallel(true, earth.eccentricity), earth.eccentricity, centre)
 
     def forward(self, latitude: float, longitude: float) -> tuple[float, float]:
@@ -123,7 +123,7 @@ class Polar:
     sign: float
 
     @classmethod
-    def of(cls, earth: Earth, centre: float, true: float, south: bool) -> Polar:
+    def of(cls, earth: Spheroid, centre: float, true: float, south: bool) -> Polar:
         e, size = earth.eccentricity, abs(true)
         if abs(size - HALF_PI) < 1e-10:
             scale = 2 / math.sqrt((1 + e) ** (1 + e) * (1 - e) ** (1 - e))

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from byteatlas.codecs.grib.grids.earth import Earth
-from byteatlas.codecs.grib.grids.projections import difference
+from byteatlas.codecs.grib.grids.earth import Spheroid
+from byteatlas.codecs.grib.grids.projections import Angles, difference
 from byteatlas.values import dataclass
-
-Angles = NDArray[np.float64]
 
 FORWARD = (
     (1 / 2, -2 / 3, 5 / 16, 41 / 180, -127 / 288, 7891 / 37800),
@@ -36,7 +33,7 @@ BACKWARD = (
 class Transverse:
     """The projection. ``origin`` is the latitude of y = 0, ``scale`` that of the central meridian."""
 
-    earth: Earth
+    earth: Spheroid
     centre: float
     origin: float
     scale: float

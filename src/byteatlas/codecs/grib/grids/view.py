@@ -8,12 +8,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from byteatlas.codecs.grib.grids.earth import Earth
+from byteatlas.codecs.grib.grids.earth import Spheroid
+from byteatlas.codecs.grib.grids.projections import Angles
 from byteatlas.values import dataclass
-
-Angles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class View:
         negative, positive: columns run from east to west; rows from south to north.
     """
 
-    earth: Earth
+    earth: Spheroid
     longitude: float
     height: float
     diameters: tuple[float, float]

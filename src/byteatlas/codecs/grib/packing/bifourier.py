@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.grib.packing.bits import numbers
-from byteatlas.codecs.grib.packing.coded import Bits, Coded, Floats, scaled
+from byteatlas.codecs.grib.packing.coded import Coded, Floats, Present, scaled
 from byteatlas.codecs.grib.packing.simple import HEAD2
 from byteatlas.codecs.grib.packing.spectral import plain_numbers
 from byteatlas.codecs.grib.sections.wire import signed, unsigned
@@ -61,7 +61,7 @@ def decode(coded: Coded) -> Floats:
     return found.reshape(-1)
 
 
-def _plain(section: bytes, i: NDArray[np.int64], j: NDArray[np.int64]) -> Bits:
+def _plain(section: bytes, i: NDArray[np.int64], j: NDArray[np.int64]) -> Present:
     """Which pairs of wave numbers are stored as plain numbers."""
     kind, axes = unsigned(section, 20, 1), unsigned(section, 21, 1)
     si, sj = unsigned(section, 26, 2), unsigned(section, 28, 2)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.grib.sections.values import Packing
+from byteatlas.codecs.grib.sections.values import GribPacking
 from byteatlas.errors import CorruptChunk
 from byteatlas.values import dataclass
 
 Floats = NDArray[np.float64]
-Bits = NDArray[np.bool_]
+Present = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Coded:
     """
 
     edition: int
-    packing: Packing
+    packing: GribPacking
     section: memoryview
     points: int
     grid: bytes
-    bitmap: Bits | None
+    bitmap: Present | None
 
     @property
     def present(self) -> int:
@@ -67,7 +67,7 @@ def constant(coded: Coded, count: int) -> Floats:
     return np.full(count, coded.packing.reference)
 
 
-def scaled(integers: NDArray[Any], packing: Packing, out: Floats | None = None) -> Floats:
+def scaled(integers: NDArray[Any], packing: GribPacking, out: Floats | None = None) -> Floats:
     """``(integers * 2**E + R) * 10**-D`` in double precision, in this order."""
     with np.errstate(all="ignore"):
         found: Floats = np.multiply(integers, power(2, packing.binary_scale), out=out)

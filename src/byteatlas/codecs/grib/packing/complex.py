@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.grib.packing.bits import Groups, aligned, numbers
-from byteatlas.codecs.grib.packing.coded import Bits, Coded, Floats, constant, scaled
+from byteatlas.codecs.grib.packing.coded import Coded, Floats, Present, constant, scaled
 from byteatlas.codecs.grib.packing.differences import Differences
 from byteatlas.codecs.grib.sections.wire import sign_and_magnitude, unsigned
 from byteatlas.errors import CorruptChunk
@@ -17,7 +17,7 @@ HEAD = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GroupLayout:
     """Octets 21 on of section 5."""
 
     missing: int
@@ -32,7 +32,7 @@ class Layout:
     octets: int
 
     @classmethod
-    def of(cls, section: bytes, differences: bool) -> Layout:
+    def of(cls, section: bytes, differences: bool) -> GroupLayout:
         order = unsigned(section, 47, 1) if differences else 0
         return cls(
             unsigned(section, 22, 1),
@@ -51,7 +51,7 @@ class Layout:
 def decode(coded: Coded) -> Floats:
     """Values, NaN where the packing itself says that they are missing. Raises `CorruptChunk`."""
     count = coded.bounded(coded.packing.values or 0)
-    layout = Layout.of(coded.packing.section, coded.packing.template == 3)
+    layout = GroupLayout.of(coded.packing.section, coded.packing.template == 3)
     if not layout.count or not count:
         return constant(coded, count)
     _check(layout, coded.packing.bits, count)
@@ -82,7 +82,7 @@ def decode(coded: Coded) -> Floats:
     return found
 
 
-def _check(layout: Layout, bits: int, count: int) -> None:
+def _check(layout: GroupLayout, bits: int, count: int) -> None:
     if layout.count > count:
         raise CorruptChunk(f"{NAME}: {layout.count} groups of {count} values")
     if layout.order > 2 or layout.octets > 8:
@@ -91,7 +91,7 @@ def _check(layout: Layout, bits: int, count: int) -> None:
         raise CorruptChunk(f"{NAME}: missing-value management {layout.missing} with references of {bits} bits")
 
 
-def _descriptors(data: memoryview, layout: Layout) -> tuple[list[int], int, int]:
+def _descriptors(data: memoryview, layout: GroupLayout) -> tuple[list[int], int, int]:
     """First values, least difference, and the bit that follows them."""
     if not layout.order:
         return [], 0, 0
@@ -102,7 +102,7 @@ def _descriptors(data: memoryview, layout: Layout) -> tuple[list[int], int, int]
     return words[: layout.order], sign_and_magnitude(words[layout.order], 8 * size) if size else 0, 8 * nbytes
 
 
-def _lengths(data: memoryview, start: int, layout: Layout, count: int) -> NDArray[np.int64]:
+def _lengths(data: memoryview, start: int, layout: GroupLayout, count: int) -> NDArray[np.int64]:
     """Lengths of groups; together they have ``count`` values. Raises `CorruptChunk`."""
     found = numbers(data, start, layout.length_bits, layout.count, NAME)[:-1]
     longest = int(found.max(initial=0)) * layout.length_step + layout.least_length
@@ -118,7 +118,7 @@ def _lengths(data: memoryview, start: int, layout: Layout, count: int) -> NDArra
     return lengths
 
 
-def _missing(integers: NDArray[np.int64], packed: Groups, which: slice, management: int, bits: int) -> Bits:
+def _missing(integers: NDArray[np.int64], packed: Groups, which: slice, management: int, bits: int) -> Present:
     """Which of a block's integers are missing: all ones, or (management 2) also all ones minus one.
 
     In groups without bits the group's reference says it, by its own width.
@@ -127,7 +127,7 @@ def _missing(integers: NDArray[np.int64], packed: Groups, which: slice, manageme
     plain = widths == 0
     top = np.where(plain, 0, references) + (np.int64(1) << np.where(plain, bits, widths)) - 1
     highest = np.repeat(top, lengths)
-    missing: Bits = integers == highest
+    missing: Present = integers == highest
     if management == 2:
         highest -= 1
         missing |= integers == highest

@@ -23,7 +23,7 @@ BOUSTROPHEDONIC = 0x04
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SecondOrder:
     """Head of the section in edition 1: groups, values, and where the widths of groups begin."""
 
     first_width: int
@@ -32,7 +32,7 @@ class Layout:
     values: int
 
     @classmethod
-    def of(cls, section: memoryview) -> Layout:
+    def of(cls, section: memoryview) -> SecondOrder:
         return cls(
             unsigned(section, 10, 1),
             unsigned(section, FLAGS, 1),
@@ -56,7 +56,7 @@ def straight(coded: Coded, values: Floats) -> Floats:
 
 def decode_constant_width(coded: Coded) -> Floats:
     """One width for all groups; a bit for each value says where a group begins. Raises `CorruptChunk`."""
-    layout = Layout.of(coded.section)
+    layout = SecondOrder.of(coded.section)
     count, width = coded.bounded(layout.values), unsigned(coded.section, 21, 1)
     data = coded.section[22:]
     begins = _begins(data, count)
@@ -72,7 +72,7 @@ def decode_constant_width(coded: Coded) -> Floats:
 
 def decode_general(coded: Coded) -> Floats:
     """A width for each group; a bit for each value says where a group begins. Raises `CorruptChunk`."""
-    layout = Layout.of(coded.section)
+    layout = SecondOrder.of(coded.section)
     count = coded.bounded(layout.values)
     widths = _octets(coded.section, layout.groups)
     data = coded.section[21 + layout.groups :]
@@ -89,7 +89,7 @@ def decode_general(coded: Coded) -> Floats:
 
 def decode_rows(coded: Coded) -> Floats:
     """Each row is a group. Raises `CorruptChunk`."""
-    layout = Layout.of(coded.section)
+    layout = SecondOrder.of(coded.section)
     lengths = row_lengths(coded.edition, coded.grid, coded.points)
     if coded.bitmap is not None:
         lengths = np.add.reduceat(np.append(coded.bitmap, False), np.cumsum(lengths) - lengths, dtype=np.int64) * (
@@ -106,7 +106,7 @@ def decode_rows(coded: Coded) -> Floats:
 
 def decode_extended(coded: Coded) -> Floats:
     """Widths, lengths and first values of groups as streams of bits, perhaps of differences. Raises `CorruptChunk`."""
-    layout = Layout.of(coded.section)
+    layout = SecondOrder.of(coded.section)
     section = coded.section
     order, at = layout.flags & 0x03, 25
     width_bits, length_bits = unsigned(section, 21, 1), unsigned(section, 22, 1)
@@ -188,5 +188,5 @@ def _octets(section: memoryview, count: int) -> NDArray[np.int64]:
     return np.frombuffer(section, np.uint8, count, 21).astype(np.int64)
 
 
-def _first(data: memoryview, start: int, layout: Layout) -> NDArray[np.int64]:
+def _first(data: memoryview, start: int, layout: SecondOrder) -> NDArray[np.int64]:
     return numbers(data, start, layout.first_width, layout.groups, NAME).astype(np.int64)

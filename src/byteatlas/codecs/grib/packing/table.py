@@ -8,9 +8,9 @@ from typing import TypeAlias
 from byteatlas.codecs.grib.packing import bifourier, complex, images, matrix, plain, second_order, simple, spectral
 from byteatlas.codecs.grib.packing.coded import Coded, Floats
 
-Decoder: TypeAlias = Callable[[Coded], Floats]
+Unpacker: TypeAlias = Callable[[Coded], Floats]
 
-EDITION1: Mapping[str, Decoder] = {
+EDITION1: Mapping[str, Unpacker] = {
     "grid_simple": simple.decode1,
     "grid_simple_matrix": matrix.decode1,
     "grid_ieee": plain.decode_ieee1,
@@ -24,7 +24,7 @@ EDITION1: Mapping[str, Decoder] = {
 }
 """Names are ecCodes'; ``grid_second_order`` stands for differences of orders 1 to 3."""
 
-EDITION2: Mapping[int, Decoder] = {
+EDITION2: Mapping[int, Unpacker] = {
     0: simple.decode2,
     1: matrix.decode2,
     2: complex.decode,
@@ -47,7 +47,7 @@ EDITION2: Mapping[int, Decoder] = {
 """By data representation template."""
 
 
-def decoder(edition: int, name: str, template: int | None) -> Decoder | None:
+def decoder(edition: int, name: str, template: int | None) -> Unpacker | None:
     """The decoder of a packing; None when there is none."""
     if edition == 1:
         return EDITION1.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from byteatlas.codecs.grib.sections.edition2 import Reading
-from byteatlas.codecs.grib.sections.values import NO_BITMAP, Bitmap, Field, Message, Packing
+from byteatlas.codecs.grib.sections.values import NO_BITMAP, Bitmap, GribField, GribMessage, GribPacking
 from byteatlas.codecs.grib.sections.wire import ibm32, signed, unsigned
 from byteatlas.errors import CorruptFile
 from byteatlas.types import Buffer, ByteRange
@@ -41,11 +41,11 @@ def read(stated: int) -> Reading:
         raise CorruptFile(place, f"section 4 of {length} bytes in a message of {total}")
     head = bytes((yield ByteRange(place, min(length, PACKING_HEAD))))
     template = unsigned(grid, 5, 1) if grid else None
-    field = Field(
+    field = GribField(
         0, product, product[40:], grid, template, product, None, None, packing(head, signed(product, 26, 2)),
         bitmap, ByteRange(place, length),
     )  # fmt: skip
-    return Message(1, total, None, (field,))
+    return GribMessage(1, total, None, (field,))
 
 
 def _long(stated: int, section: int, place: int) -> tuple[int, int]:
@@ -78,10 +78,10 @@ def _whole(place: int, least: int, most: int) -> Generator[ByteRange, Buffer, by
     return bytes((yield ByteRange(place, _length(head, place, least, most))))
 
 
-def packing(head: bytes, decimal_scale: int) -> Packing:
+def packing(head: bytes, decimal_scale: int) -> GribPacking:
     """The head of section 4 as a value; the name says how it is laid out."""
     flags = unsigned(head, 3, 1) & 0xF0
-    return Packing(
+    return GribPacking(
         _name(head, flags), None, None, ibm32(head, 6), signed(head, 4, 2), decimal_scale, head[10], flags, head
     )
 

@@ -11,15 +11,15 @@ from byteatlas.codecs.grib.sections.values import (
     NO_BITMAP,
     PREVIOUS_BITMAP,
     Bitmap,
-    Field,
-    Message,
-    Packing,
+    GribField,
+    GribMessage,
+    GribPacking,
 )
 from byteatlas.codecs.grib.sections.wire import ieee32, signed, unsigned
 from byteatlas.errors import CorruptFile
 from byteatlas.types import Buffer, ByteRange
 
-Reading: TypeAlias = Generator[ByteRange, Buffer, Message]
+Reading: TypeAlias = Generator[ByteRange, Buffer, GribMessage]
 """Yields the bytes of the message that it has to see next, is sent them, and returns the message."""
 
 NAMES: Mapping[int, str] = {
@@ -53,7 +53,7 @@ _WHOLE = (1, 2, 3, 4, 5)
 
 def read(total: int, discipline: int) -> Reading:
     """The sections after section 0 of a message of ``total`` bytes. Raises `CorruptFile`."""
-    fields: list[Field] = []
+    fields: list[GribField] = []
     sections: dict[int, bytes] = {}
     bitmap = Bitmap(NO_BITMAP)
     last: Bitmap | None = None
@@ -78,7 +78,7 @@ def read(total: int, discipline: int) -> Reading:
         place, before = place + length, number
     if place + 4 != total or before != 7:
         raise CorruptFile(place, f"the sections end here, and the message has {total} bytes")
-    return Message(2, total, discipline, tuple(fields))
+    return GribMessage(2, total, discipline, tuple(fields))
 
 
 FOLLOWS: Mapping[int, tuple[int, ...]] = {0: (1,), 1: (2, 3), 2: (3,), 3: (4,), 4: (5,), 5: (6,), 6: (7,), 7: (2, 3, 4)}
@@ -104,9 +104,9 @@ def _bitmap(indicator: int, bits: ByteRange, before: Bitmap | None) -> Bitmap:
     return before
 
 
-def _field(number: int, sections: Mapping[int, bytes], bitmap: Bitmap, data: ByteRange) -> Field:
+def _field(number: int, sections: Mapping[int, bytes], bitmap: Bitmap, data: ByteRange) -> GribField:
     grid, product = sections[3], sections[4]
-    return Field(
+    return GribField(
         number,
         sections[1],
         sections.get(2, b""),
@@ -121,16 +121,16 @@ def _field(number: int, sections: Mapping[int, bytes], bitmap: Bitmap, data: Byt
     )
 
 
-def packing(section: bytes) -> Packing:
+def packing(section: bytes) -> GribPacking:
     """Section 5 as a value. Raises `CorruptFile` for one that is too short for its template."""
     values, template = unsigned(section, 5, 4), unsigned(section, 9, 2)
     name = NAMES.get(template, f"template_{template}")
     match template:
         case 4 | 200:
-            return Packing(name, template, values, 0.0, 0, 0, section[11] if template == 200 else 0, 0, section)
+            return GribPacking(name, template, values, 0.0, 0, 0, section[11] if template == 200 else 0, 0, section)
         case _ if template not in NAMES:
-            return Packing(name, template, values, 0.0, 0, 0, 0, 0, section)
+            return GribPacking(name, template, values, 0.0, 0, 0, 0, 0, section)
     reference = ieee32(section, 11)
     scales = signed(section, 15, 2), signed(section, 17, 2)
     bits = unsigned(section, 19, 1)
-    return Packing(name, template, values, reference, *scales, bits, 0, section)
+    return GribPacking(name, template, values, reference, *scales, bits, 0, section)

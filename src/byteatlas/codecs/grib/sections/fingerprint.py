@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from byteatlas.codecs.grib.sections.values import Field
+from byteatlas.codecs.grib.sections.values import GribField
 
 DIGITS = 16
 
 
-def fingerprint(edition: int, field: Field) -> str:
+def fingerprint(edition: int, field: GribField) -> str:
     """Equal for fields whose grid sections say the same; vertical coordinates in them (edition 1) do not count.
 
     Where edition 1 has no grid section, its number of a known grid (octet 7 of section 1) is the grid.

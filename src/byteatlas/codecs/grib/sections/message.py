@@ -18,7 +18,7 @@ from typing import cast
 
 from byteatlas.codecs.grib.sections import edition1, edition2
 from byteatlas.codecs.grib.sections.edition2 import END, Reading
-from byteatlas.codecs.grib.sections.values import Message
+from byteatlas.codecs.grib.sections.values import GribMessage
 from byteatlas.codecs.grib.sections.wire import unsigned
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.types import Buffer, ByteRange
@@ -29,7 +29,7 @@ LEAST = {1: 8 + 28 + 11 + 4, 2: 16 + 21 + 14 + 9 + 11 + 6 + 5 + 4}
 
 
 def walk() -> Reading:
-    """Reads one message: yields `ByteRange` of the message, is sent exactly these bytes, returns a `Message`.
+    """Reads one message: yields `ByteRange` of the message, is sent exactly these bytes, returns a `GribMessage`.
 
     Each range begins after the beginning of the one before it. Raises `CorruptFile` with the offset in the message,
     and `Unsupported` (reason ``layout``) for other editions.
@@ -55,7 +55,7 @@ def _enough(total: int, edition: int) -> None:
         raise CorruptFile(4, f"a message of {total} bytes")
 
 
-def parse(data: Buffer) -> Message:
+def parse(data: Buffer) -> GribMessage:
     """The sections of the message that ``data`` begins with; what follows it is not looked at.
 
     Raises `CorruptFile` (a message that is cut off, or has no end mark), `Unsupported`.
@@ -70,7 +70,7 @@ def parse(data: Buffer) -> Message:
                 raise CorruptFile(len(view), f"the message ends before byte {wanted.end}")
             wanted = walking.send(found)
     except StopIteration as end:
-        message = cast(Message, end.value)
+        message = cast(GribMessage, end.value)
     if view[message.length - 4 : message.length] != END:
         raise CorruptFile(message.length - 4, "the message does not end with 7777")
     return message

@@ -15,7 +15,7 @@ PREVIOUS_BITMAP = 254
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
+class GribPacking:
     """How values are packed: section 5 of edition 2; the head of section 4 in edition 1.
 
     A value is ``(reference + integer * 2**binary_scale) * 10**-decimal_scale`` in most packings.
@@ -60,7 +60,7 @@ class Bitmap:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class GribField:
     """One field of a message. Sections are given whole, with their lengths and numbers; offsets are in the message.
 
     Attributes:
@@ -86,13 +86,13 @@ class Field:
     product: bytes
     product_template: int | None
     points: int | None
-    packing: Packing
+    packing: GribPacking
     bitmap: Bitmap
     data: ByteRange
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class GribMessage:
     """A message.
 
     Attributes:
@@ -105,4 +105,4 @@ class Message:
     edition: int
     length: int
     discipline: int | None
-    fields: tuple[Field, ...]
+    fields: tuple[GribField, ...]
