@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from byteatlas.codecs.grib.grids.rows import ALTERNATING, row_lengths, scanning_mode, straightened
+from byteatlas.codecs.grib.grids.rows import ALTERNATING, after_vertical, row_lengths, scanning_mode, straightened
 from byteatlas.codecs.grib.packing import second_order
 from byteatlas.codecs.grib.packing.coded import Coded, Floats, Present
 from byteatlas.codecs.grib.packing.table import decoder
@@ -60,12 +60,14 @@ def _values(data: memoryview, edition: int, field: GribField, size: int) -> Floa
     if field.points is not None and field.points != size:
         raise CorruptChunk(f"grib: {field.points} points where the chunk has {size} values")
     packing = field.packing
+    if edition == 1 and field.grid:
+        after_vertical(field.grid)
     if edition == 1 and packing.binary_scale == NO_VALUES:
         return np.full(size, np.nan)
     decode = decoder(edition, packing.name, packing.template)
     if decode is None:
         raise Unsupported("compression", f"grib: packing {packing.name}")
-    bitmap = present(data, field.bitmap, size)
+    bitmap = present(data, field.bitmap, size, edition == 1)
     section = data[field.data.offset : field.data.end]
     coded = Coded(edition, packing, section, size, field.grid, bitmap)
     found = spread(decode(coded), bitmap, size)
@@ -74,14 +76,17 @@ def _values(data: memoryview, edition: int, field: GribField, size: int) -> Floa
     return found
 
 
-def present(data: memoryview, bitmap: Bitmap, size: int) -> Present | None:
-    """Which points have values; None: all. Raises `CorruptChunk`, `Unsupported` for a bit map known to its centre."""
+def present(data: memoryview, bitmap: Bitmap, size: int, exact: bool) -> Present | None:
+    """Which points have values; None: all. ``exact``: its bits have to be as many as there are points.
+
+    Raises `CorruptChunk`, `Unsupported` for a bit map known to its centre.
+    """
     if bitmap.bits is None:
         if bitmap.indicator == NO_BITMAP:
             return None
         raise Unsupported("layout", f"grib: bit map {bitmap.indicator} of the centre's own, which the message lacks")
     bits = 8 * bitmap.bits.length
-    if bits < size or (bitmap.unused and bits - bitmap.unused != size):
+    if bits < size or (exact and bits - bitmap.unused != size):
         raise CorruptChunk(f"grib: a bit map of {bits} bits, {bitmap.unused} of them unused, for {size} points")
     octets = np.frombuffer(data, np.uint8, (size + 7) // 8, bitmap.bits.offset)
     return np.unpackbits(octets, count=size).view(np.bool_)

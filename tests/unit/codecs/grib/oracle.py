@@ -15,7 +15,12 @@ MISSING = 1.5e300
 
 
 def eccodes() -> Any:
-    """The library, or the test is skipped."""
+    """The library, or the test is skipped.
+
+    Its wheel has a copy of PROJ. Loaded before pyproj's own, it takes the place of that one, and pyproj fails: so
+    pyproj is always imported first.
+    """
+    pytest.importorskip("pyproj")
     return pytest.importorskip("eccodes", reason="ecCodes (the extra [verify]) is the oracle")
 
 

@@ -67,12 +67,19 @@ def points_of_rows(edition: int, grid: bytes) -> NDArray[np.int64] | None:
         if size not in (1, 2, 4) or at < 14:
             raise CorruptChunk(f"grib: a list of {rows} numbers of {size} bytes in a section of {len(grid)}")
         return np.frombuffer(grid, f">u{size}", rows, at).astype(np.int64)
-    rows = unsigned(grid, 8, 2)
-    count, place = unsigned(grid, 3, 1), unsigned(grid, 4, 1)
-    at = (32 if place == 0xFF else place - 1) + 4 * count
+    rows, at = unsigned(grid, 8, 2), after_vertical(grid)
     if unsigned(grid, 6, 2) != MISSING1 or at + 2 * rows > len(grid):
         return None
     return np.frombuffer(grid, ">u2", rows, at).astype(np.int64)
+
+
+def after_vertical(grid: bytes) -> int:
+    """Where edition 1's vertical coordinates end, and the list of points of each row begins. Raises `CorruptChunk`."""
+    count, place = unsigned(grid, 3, 1), unsigned(grid, 4, 1)
+    at = (32 if place == 0xFF else max(place - 1, 0)) + 4 * count
+    if count and at > len(grid):
+        raise CorruptChunk(f"grib: {count} vertical coordinates in a grid section of {len(grid)} bytes")
+    return at
 
 
 def straightened(values: NDArray[Any], lengths: NDArray[np.int64]) -> NDArray[Any]:

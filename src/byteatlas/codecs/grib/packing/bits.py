@@ -136,7 +136,8 @@ class Groups:
         np.subtract(np.uint32(8 * kind.itemsize), width, out=width)
         # A number of no bits is shifted by all bits of the word, which gives 0.
         np.right_shift(found, width.astype(kind, copy=False), out=found)
-        np.add(found, np.repeat(self.references[which], lengths), out=out, casting="unsafe")
+        whole = found if kind.itemsize == 4 else found.view(np.int64)  # sums of uint64 and int64 would be float64
+        np.add(whole, np.repeat(self.references[which], lengths), out=out)
 
     def all(self, data: Buffer, start: int, name: str) -> NDArray[np.int64]:
         """All numbers, shape (sum of lengths,). Raises `CorruptChunk`."""

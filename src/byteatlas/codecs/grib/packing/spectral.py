@@ -60,7 +60,7 @@ def decode_simple(coded: Coded) -> Floats:
         first, data, packed = ieee32(coded.packing.section, 20), coded.section[HEAD2:], count - 1
     else:
         first, data = ibm32(coded.packing.section, 11), coded.section[HEAD1_SIMPLE:]
-        packed = count1(coded, HEAD1_SIMPLE) if coded.packing.bits else count - 1
+        packed = count1(coded, HEAD1_SIMPLE) if coded.packing.bits else 0
     if packed != count - 1:
         raise CorruptChunk(f"{NAME}: {packed} packed numbers where there are {count - 1}")
     found = np.empty(count)

@@ -37,7 +37,7 @@ def ieee32(data: Buffer, at: int) -> float:
     word = unsigned(data, at, 4)
     exponent, fraction = word >> 23 & 0xFF, word & 0x7FFFFF
     if exponent == 0xFF:
-        raise CorruptFile(at, "a reference value that is not finite")
+        raise CorruptFile(at, "a number that is not finite")
     size = math.ldexp(fraction | 0x800000, max(exponent, 1) - 150) if exponent or fraction else 0.0
     return -size if word >> 31 else size
 
@@ -45,9 +45,13 @@ def ieee32(data: Buffer, at: int) -> float:
 def ibm32(data: Buffer, at: int) -> float:
     """A single-precision number of IBM's System/360: sign, 7 bits of exponent to base 16, 24 bits of fraction.
 
+    The smallest number of all is 0, as ecCodes has it.
+
     >>> ibm32(bytes.fromhex("42640000"), 0)
     100.0
     """
     word = unsigned(data, at, 4)
+    if word & 0x7FFFFFFF <= 1:
+        return 0.0
     size = float(word & 0xFFFFFF) * 16.0 ** ((word >> 24 & 0x7F) - 70)
     return -size if word >> 31 else size
