@@ -144,7 +144,15 @@ TIFF: Mapping[str, CodecRow] = {
 }
 """What tiles and strips are compressed with; the names are those that imagecodecs gives to numcodecs."""
 
-BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF}
+FITS: Mapping[str, CodecRow] = {
+    "byteatlas.fits_unsigned": row("fits.unsigned:make"),
+    "byteatlas.fits_column": row("fits.columns:make"),
+    "byteatlas.fits_ascii": row("fits.text:make"),
+    "byteatlas.fits_heap": row("fits.heap:make"),
+    "byteatlas.fits_tile": row("fits.tiles:make"),
+}
+
+BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF, **FITS}
 
 FAMILIES: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_": row("numcodecs.images:make"),
