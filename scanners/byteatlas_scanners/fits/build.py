@@ -14,7 +14,6 @@ from byteatlas.scanning.contract import Parse, ScanOptions
 from byteatlas.scanning.parsers import gather
 from byteatlas.scanning.reasons import Reason
 from byteatlas.scanning.report import refusal
-from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.fits.groups import group_arrays
 from byteatlas_scanners.fits.hdus import Chain, Unit

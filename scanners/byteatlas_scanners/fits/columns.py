@@ -152,5 +152,3 @@ def column_attributes(header: Header, number: int, *, scaled: bool) -> dict[str,
     if scaled:
         found |= scaling(header.number(f"TSCAL{number}"), header.number(f"TZERO{number}"))
     return found
-
-

@@ -1,4 +1,4 @@
-"""Images as they are stored: one block of big-endian numbers, cut along the slowest axis (FITS 4.0, sections 5, 7.1)."""
+"""Images as they are stored: one block of big-endian numbers, cut along the slowest axis (FITS 4.0, section 5)."""
 
 from __future__ import annotations
 

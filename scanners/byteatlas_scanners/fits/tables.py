@@ -195,14 +195,14 @@ def _variable(table: Table, column: BinaryColumn) -> VirtualArray:
     configuration: dict[str, JSON] = {"stride": records.stride, "offset": column.offset, "heap": heap}
     if column.variable == "Q":
         configuration["wide"] = True
-    if column.code == "X":
-        configuration["bits"] = True
+    if column.code in "XL":
+        configuration["form"] = "bits" if column.code == "X" else "logical"
     if stored is not None:
         configuration["dtype"] = stored.str
     attributes = column_attributes(header, number, scaled=column.code not in "AXL")
     kind = BYTES
     if stored is not None:
-        inside = to_v3(from_numpy(stored.newbyteorder("=")))
+        inside = to_v3(from_numpy(np.dtype(np.bool_) if column.code == "L" else stored.newbyteorder("=")))
         kind = DataType(VLEN_ARRAY, np.dtype(object), {"data_type": inside})
     meta = ArrayMeta(
         shape=(records.count,),

@@ -291,9 +291,7 @@ class TileTable:
             raise Unsupported(Reason.COMPRESSION, f"ZQUANTIZ is {name!r}")
         return DITHERS[name]
 
-    def _configuration(
-        self, form: int, numbers: tuple[float, float] | None, start: int, none: int
-    ) -> dict[str, JSON]:
+    def _configuration(self, form: int, numbers: tuple[float, float] | None, start: int, none: int) -> dict[str, JSON]:
         header, algorithm = self.image.header, self.image.algorithm
         if form != MAIN:
             found: dict[str, JSON] = {"algorithm": "GZIP_1" if form == GZIP else "NOCOMPRESS"}

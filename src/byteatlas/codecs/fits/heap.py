@@ -2,8 +2,9 @@
 
 The chunk is the whole data unit: the rows, each with a descriptor (number of elements and place in the heap), and the
 heap. Configuration: ``stride`` and ``offset`` of the descriptor; ``rows``; ``wide``: descriptors of 64-bit integers
-(``Q``) instead of 32-bit ones (``P``); ``heap``: where the heap begins; ``dtype`` of the elements as stored; ``bits``:
-elements are bits, in whole bytes. Elements of the array are one-dimensional arrays, or bytes where ``dtype`` is absent.
+(``Q``) instead of 32-bit ones (``P``); ``heap``: where the heap begins; ``dtype`` of the elements as stored; ``form``:
+``bits`` counts bits, in whole bytes, ``logical`` makes Booleans of letters. Elements of the array are one-dimensional
+arrays, or bytes where ``dtype`` is absent.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.core.checks import at_least, decode_only
 from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, ChainContext, SerializerStep
-from byteatlas.codecs.core.options import Configuration, flag, integer, only, type_string
+from byteatlas.codecs.core.options import Configuration, choice, flag, integer, only, type_string
 from byteatlas.codecs.fits.columns import MOST_STRIDE
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
 from byteatlas.values import dataclass
 
 NAME = "byteatlas.fits_heap"
+TRUE = np.array([ord("T"), 1], np.uint8)
+"""Astropy before 8.0 wrote 1 where the standard has the letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class HeapColumn:
     wide: bool
     heap: int
     dtype: np.dtype[Any] | None
-    bits: bool
+    form: str
 
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         if not spec.dtype.hasobject or len(spec.shape) != 1:
@@ -50,7 +53,7 @@ class HeapColumn:
         item = 1 if self.dtype is None else self.dtype.itemsize
         word = np.dtype(">i8" if self.wide else ">i4")
         pairs = np.ndarray((rows, 2), word, data, self.offset, (self.stride, word.itemsize)).astype(np.int64)
-        counts = -(-pairs[:, 0] // 8) if self.bits else pairs[:, 0]
+        counts = -(-pairs[:, 0] // 8) if self.form == "bits" else pairs[:, 0]
         places = np.where(counts, pairs[:, 1], 0)
         room = max(0, len(data) - self.heap)
         bad = (counts < 0) | (places < 0) | (places > room) | (counts > (room - places) // item)
@@ -66,6 +69,8 @@ class HeapColumn:
             piece = data[begin : begin + count * item]
             if self.dtype is None:
                 out[row] = piece.tobytes()
+            elif self.form == "logical":
+                out[row] = np.isin(np.frombuffer(piece, np.uint8), TRUE)
             else:
                 out[row] = np.frombuffer(piece, self.dtype).astype(native)
         return out
@@ -73,10 +78,11 @@ class HeapColumn:
 
 def make(configuration: Configuration) -> HeapColumn:
     """The codec from its configuration. Raises `InvalidMetadata`."""
-    only(configuration, "stride", "offset", "wide", "heap", "dtype", "bits")
+    only(configuration, "stride", "offset", "wide", "heap", "dtype", "form")
     wide = flag(configuration, "wide", False)
     stride = integer(configuration, "stride", least=1, most=MOST_STRIDE)
     offset = integer(configuration, "offset", 0, least=0, most=stride - (16 if wide else 8))
     heap = integer(configuration, "heap", least=0, most=1 << 62)
     stored = None if configuration.get("dtype") is None else type_string(configuration, "dtype", kinds="iufc")
-    return HeapColumn(stride, offset, wide, heap, stored, flag(configuration, "bits", False))
+    form = choice(configuration, "form", ("number", "bits", "logical"), "number")
+    return HeapColumn(stride, offset, wide, heap, stored, form)

@@ -65,11 +65,10 @@ class Tile:
                 raise CorruptChunk(f"{NAME}: {len(found)} pixels in a tile of {count}")
             if quantised is not None:
                 return quantised.restore(found, dtype).reshape(spec.shape)
-            values = found.astype(plain, copy=False)
+            values: NDArray[Any] = found.astype(plain, copy=False)
             if self.unsigned:
                 values = flip(np.array(values).view(dtype))
-            shaped: NDArray[Any] = values.reshape(spec.shape)
-            return shaped
+            return values.reshape(spec.shape)
 
         limit = encoded_limit(MOST_PIXEL * count)
         return SerializerStep(None, limit, decode, decode_only(NAME), dtype.itemsize)
@@ -98,8 +97,9 @@ def _plio(tile: Tile, data: Any, spec: ArraySpec, plain: np.dtype[Any]) -> NDArr
 
 def _hcompress(tile: Tile, data: Any, spec: ArraySpec, plain: np.dtype[Any]) -> NDArray[Any]:
     sides = [n for n in spec.shape if n != 1]
-    rows, columns = sides if len(sides) == 2 else spec.shape[-2:]
-    return decode_hcompress(data, rows, columns, tile.smooth).reshape(-1)
+    if len(sides) != 2:
+        raise CorruptChunk(f"hcompress: a tile of shape {spec.shape} is no image")
+    return decode_hcompress(data, sides[0], sides[1], tile.smooth).reshape(-1)
 
 
 def _gzip(tile: Tile, data: Any, spec: ArraySpec, plain: np.dtype[Any]) -> NDArray[Any]:

@@ -1,7 +1,7 @@
 """``byteatlas.fits_unsigned``: big-endian integers that are stored with an offset of half their range.
 
 FITS has no unsigned integers of 16, 32 and 64 bits and no signed bytes: they are stored as the other kind, with
-``BZERO`` of 2**15, 2**31, 2**63 or -128 (FITS 4.0, section 5.2.5 and table 11). Adding that is flipping the highest bit.
+``BZERO`` of 2**15, 2**31, 2**63 or -128 (FITS 4.0, section 5.2.5, table 11). Adding it is flipping the highest bit.
 """
 
 from __future__ import annotations
