@@ -15,11 +15,12 @@ from byteatlas.scanning.parsers import gather
 from byteatlas.scanning.reasons import Reason
 from byteatlas.scanning.report import refusal
 from byteatlas.values import dataclass, field
+from byteatlas_scanners.fits.compressed import described, is_compressed_image
 from byteatlas_scanners.fits.groups import group_arrays
 from byteatlas_scanners.fits.hdus import Chain, Unit
 from byteatlas_scanners.fits.images import image_array
 from byteatlas_scanners.fits.tables import table_columns
-from byteatlas_scanners.fits.tiles import described, is_compressed_image, tile_array
+from byteatlas_scanners.fits.tiles import tile_array
 from byteatlas_scanners.fits.wcs import coordinates
 
 DATA = "data"

@@ -6,7 +6,9 @@ Configuration:
 - ``bytepix``, ``blocksize``: of RICE_1; ``smooth``: of HCOMPRESS_1;
 - ``unsigned``: integers with an offset of half their range (`byteatlas.codecs.fits.unsigned`);
 - ``scale``, ``zero``, ``dither`` (0: none, 1 or 2: the method), ``start``, ``blank``: of quantised floating-point
-  numbers (`byteatlas.codecs.fits.dither`); without ``scale`` the tile holds the numbers themselves.
+  numbers (`byteatlas.codecs.fits.dither`); without ``scale`` the tile holds the numbers themselves;
+- ``parts``: the chunk is several tiles behind each other, of which each has a ``length`` in bytes and may have members
+  that differ from these; they follow each other along ``axis``, ``step`` pixels each, but for the last one.
 """
 
 from __future__ import annotations
@@ -31,6 +33,10 @@ from byteatlas.meta.place import invalid
 from byteatlas.values import dataclass
 
 NAME = "byteatlas.fits_tile"
+MEMBERS = (
+    "algorithm", "bytepix", "blocksize", "smooth", "unsigned", "scale", "zero", "dither", "start", "blank",
+)  # fmt: skip
+MOST_PARTS = 1 << 16
 MOST_PIXEL = 8
 """Bytes of a stored pixel."""
 
@@ -138,10 +144,68 @@ UNPACK: Mapping[str, Unpack] = {
 }
 
 
-def make(configuration: Configuration) -> Tile:
+@dataclass(frozen=True, slots=True)
+class TileRun:
+    """The codec for chunks of several tiles.
+
+    Attributes:
+        lengths: bytes of each tile.
+    """
+
+    tiles: tuple[Tile, ...]
+    lengths: tuple[int, ...]
+    axis: int
+    step: int
+
+    def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
+        if not self.axis < len(spec.shape) or -(-spec.shape[self.axis] // self.step) != len(self.tiles):
+            raise invalid(f"{len(self.tiles)} tiles in a chunk of shape {spec.shape}")
+        whole, end = spec.shape[self.axis], sum(self.lengths)
+        before, after = spec.shape[: self.axis], spec.shape[self.axis + 1 :]
+        jobs: list[tuple[int, int, tuple[slice, ...], Callable[[Bytes], NDArray[Any]]]] = []
+        at = 0
+        for number, (tile, length) in enumerate(zip(self.tiles, self.lengths, strict=True)):
+            first, last = number * self.step, min(whole, (number + 1) * self.step)
+            part = ArraySpec((*before, last - first, *after), spec.data_type)
+            step = tile.bind_serializer(part, context)
+            jobs.append((at, at + length, (*(slice(None),) * self.axis, slice(first, last)), step.decode))
+            at += length
+
+        def decode(data: Bytes) -> NDArray[Any]:
+            at_least(NAME, len(data), end)
+            view, out = memoryview(data).cast("B"), np.empty(spec.shape, spec.dtype)
+            for begin, stop, where, unpack in jobs:
+                out[where] = unpack(view[begin:stop])
+            return out
+
+        limit = encoded_limit(MOST_PIXEL * spec.size)
+        return SerializerStep(None, limit, decode, decode_only(NAME), spec.dtype.itemsize)
+
+
+def make(configuration: Configuration) -> Tile | TileRun:
     """The codec from its configuration. Raises `InvalidMetadata`."""
-    quantities = ("scale", "zero", "dither", "start", "blank")
-    only(configuration, "algorithm", "bytepix", "blocksize", "smooth", "unsigned", *quantities)
+    if configuration.get("parts") is None:
+        only(configuration, *MEMBERS)
+        return _tile(configuration)
+    only(configuration, *MEMBERS, "parts", "axis", "step")
+    parts = configuration["parts"]
+    if (
+        not isinstance(parts, list)
+        or not 0 < len(parts) <= MOST_PARTS
+        or not all(isinstance(p, Mapping) for p in parts)
+    ):
+        raise invalid("parts: not a list of tiles")
+    base = {key: value for key, value in configuration.items() if key in MEMBERS}
+    tiles: list[Tile] = []
+    for part in parts:
+        only(part, "length", *MEMBERS)
+        tiles.append(_tile({**base, **part}))
+    lengths = tuple(integer(part, "length", least=0, most=1 << 40) for part in parts)
+    axis, step = integer(configuration, "axis", least=0, most=64), integer(configuration, "step", least=1)
+    return TileRun(tuple(tiles), lengths, axis, step)
+
+
+def _tile(configuration: Configuration) -> Tile:
     quantised = None
     if configuration.get("scale") is not None:
         blank = None if configuration.get("blank") is None else integer(configuration, "blank")
