@@ -205,10 +205,8 @@ def _grouped(image: Compressed, tiles: Tiles, source: SourceInfo, axis: int) -> 
         raise Unsupported(Reason.TOO_LARGE, f"{len(begins)} sets of numbers for the tiles of one image")
     last = tiles.offset[ends - 1] + tiles.length[ends - 1]
     offset, length = tiles.offset[begins], last - tiles.offset[begins]
-    shapes = [
-        tuple(min(c, n - i * c) for i, n, c in zip(index, image.shape, chunk, strict=True))
-        for index in np.ndindex(grid)
-    ]
+    sides = list(zip(image.shape, chunk, strict=True))
+    shapes = [tuple(min(c, n - i * c) for i, (n, c) in zip(at, sides, strict=True)) for at in np.ndindex(grid)]
     common = _base(image, tiles, int(np.argmin(tiles.form)))
     made = []
     for begin, end, shape in zip(begins.tolist(), ends.tolist(), shapes, strict=True):

@@ -164,8 +164,8 @@ class TileRun:
         before, after = spec.shape[: self.axis], spec.shape[self.axis + 1 :]
         jobs: list[tuple[int, int, tuple[slice, ...], Callable[[Bytes], NDArray[Any]]]] = []
         at = 0
-        for number, (tile, length) in enumerate(zip(self.tiles, self.lengths, strict=True)):
-            first, last = number * self.step, min(whole, (number + 1) * self.step)
+        for i, (tile, length) in enumerate(zip(self.tiles, self.lengths, strict=True)):
+            first, last = i * self.step, min(whole, (i + 1) * self.step)
             part = ArraySpec((*before, last - first, *after), spec.data_type)
             step = tile.bind_serializer(part, context)
             jobs.append((at, at + length, (*(slice(None),) * self.axis, slice(first, last)), step.decode))
