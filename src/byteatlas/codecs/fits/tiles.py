@@ -14,6 +14,7 @@ Configuration:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from byteatlas.codecs.core.checks import DamageGuard, at_least, decode_only
 from byteatlas.codecs.core.contract import ArraySpec, Bytes, ChainContext, SerializerStep, encoded_limit
 from byteatlas.codecs.core.options import Configuration, choice, flag, integer, number, only
-from byteatlas.codecs.fits.dither import COUNT, Quantised
+from byteatlas.codecs.fits.dither import COUNT, Quantised, quantised_run
 from byteatlas.codecs.fits.hcompress import decode_hcompress
 from byteatlas.codecs.fits.plio import decode_plio
 from byteatlas.codecs.fits.unsigned import check_flips, flip
@@ -179,7 +180,31 @@ class TileRun:
             return out
 
         limit = encoded_limit(MOST_PIXEL * spec.size)
-        return SerializerStep(None, limit, decode, decode_only(NAME), spec.dtype.itemsize)
+        together = self._together(spec)
+        return SerializerStep(None, limit, together or decode, decode_only(NAME), spec.dtype.itemsize)
+
+    def _together(self, spec: ArraySpec) -> Callable[[Bytes], NDArray[Any]] | None:
+        """All tiles into one array of integers, which becomes numbers at once; None when they are not alike."""
+        count = spec.size // len(self.tiles)
+        run = quantised_run([t.quantised for t in self.tiles], count)
+        alike = all(t.algorithm == "RICE_1" and t.bytepix == 4 for t in self.tiles)
+        even = count * len(self.tiles) == spec.size and spec.shape[self.axis] % self.step == 0
+        if run is None or not alike or not even or prod(spec.shape[: self.axis]) != 1:
+            return None
+        ends = np.cumsum(self.lengths).tolist()
+        places = list(zip([0, *ends[:-1]], ends, [t.blocksize for t in self.tiles], strict=True))
+
+        def decode(data: Bytes) -> NDArray[Any]:
+            at_least(NAME, len(data), ends[-1])
+            view, stored = memoryview(data).cast("B"), np.empty((len(places), count), np.int32)
+            unpack = imagecodecs_function("rcomp_decode")
+            for row, (begin, end, block) in zip(stored, places, strict=True):
+                at_least("rice", end - begin, 1)
+                with DamageGuard("rice"):
+                    unpack(view[begin:end], nblock=block, out=row)
+            return run.restore(stored, spec.dtype).reshape(spec.shape)
+
+        return decode
 
 
 def make(configuration: Configuration) -> Tile | TileRun:
