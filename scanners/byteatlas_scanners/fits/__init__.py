@@ -6,7 +6,7 @@ from byteatlas.errors import CorruptFile
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Option, Parse, Scanner, ScanOptions
 from byteatlas.scanning.duties import chosen
-from byteatlas_scanners.fits.build import to_group
+from byteatlas_scanners.fits.build import Choice, to_group
 from byteatlas_scanners.fits.hdus import read_chain
 
 MAGIC = b"SIMPLE  ="
@@ -29,10 +29,11 @@ class FitsScanner(Scanner):
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """One array for an image, one for each column of a table. Raises `CorruptFile`, `Unsupported`."""
         picked = chosen(self, options)
+        choice = Choice(bool(picked["unpack_columns"]), bool(picked["checksums"]))
         chain = yield from read_chain(source.size or 0)
         if not chain.units:
             raise CorruptFile(0, f"a file of {source.size} bytes is shorter than one block of FITS")
-        return (yield from to_group(chain, source, options, bool(picked["unpack_columns"])))
+        return (yield from to_group(chain, source, options, choice))
 
 
 SCANNER = FitsScanner()

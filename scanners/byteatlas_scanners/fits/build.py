@@ -13,11 +13,13 @@ from byteatlas.meta.names import legal_name
 from byteatlas.scanning.contract import Parse, ScanOptions
 from byteatlas.scanning.parsers import gather
 from byteatlas.scanning.reasons import Reason
-from byteatlas.scanning.report import refusal
-from byteatlas.values import dataclass, field
+from byteatlas.scanning.report import INCOMPLETE, refusal
+from byteatlas.values import dataclass, field, replace
+from byteatlas_scanners.fits.checksum import check_sum
 from byteatlas_scanners.fits.compressed import described, is_compressed_image
 from byteatlas_scanners.fits.groups import group_arrays
 from byteatlas_scanners.fits.hdus import Chain, Unit
+from byteatlas_scanners.fits.header import BLOCK
 from byteatlas_scanners.fits.images import image_array
 from byteatlas_scanners.fits.tables import table_columns
 from byteatlas_scanners.fits.tiles import tile_array
@@ -33,6 +35,14 @@ LAYOUT_KEYS = re.compile(
 """Keywords that say how data are stored, which the arrays say themselves."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The scanner's own options (`byteatlas_scanners.fits.FitsScanner.options`)."""
+
+    unpack_columns: bool = False
+    checksums: bool = False
+
+
 @dataclass(slots=True)
 class _Draft:
     """A unit's group in the making: ``items`` are for the report, their paths relative to the group."""
@@ -41,10 +51,10 @@ class _Draft:
     items: list[ReportItem] = field(default_factory=list)
 
 
-def to_group(chain: Chain, source: SourceInfo, options: ScanOptions, unpack: bool) -> Parse[VirtualGroup]:
+def to_group(chain: Chain, source: SourceInfo, options: ScanOptions, choice: Choice) -> Parse[VirtualGroup]:
     """One group for each unit with data, or everything at the root where there is only one unit."""
     units = chain.units
-    drafts = yield from gather([_draft(u, source, options, unpack) for u in units])
+    drafts = yield from gather([_draft(u, source, options, choice) for u in units])
     names = unit_names(units)
     attributes = units[0].header.attributes(LAYOUT_KEYS)
     report: list[ReportItem] = []
@@ -60,13 +70,25 @@ def to_group(chain: Chain, source: SourceInfo, options: ScanOptions, unpack: boo
             arrays = draft.arrays
         elif draft.arrays or unit.number:
             groups[name] = VirtualGroup(GroupMeta(unit.header.attributes(LAYOUT_KEYS)), draft.arrays)
+    said = remark(chain, source.size or 0)
+    if said and report:
+        report[-1] = replace(report[-1], detail="; ".join(filter(None, (report[-1].detail, said))))
+    elif said:
+        report.append(ReportItem("/", INCOMPLETE, detail=said))
     if chain.fault is not None:
         report.append(refusal(f"hdu_{len(units)}", chain.fault, (f"hdu/{len(units)}",)))
     return VirtualGroup(GroupMeta(attributes), arrays, groups, tuple(report))
 
 
+def remark(chain: Chain, size: int) -> str:
+    """What to say of the end of the file: nothing else tells that a file lost its last units."""
+    if size % BLOCK:
+        return "the file does not end with a whole block: units may be missing"
+    return f"{chain.surplus} bytes follow the last unit" if chain.surplus else ""
+
+
 def _moved(item: ReportItem, prefix: str) -> ReportItem:
-    return ReportItem(prefix + item.path, item.status, item.reason, item.detail, item.locators)
+    return replace(item, path=prefix + item.path)
 
 
 def unit_names(units: tuple[Unit, ...]) -> list[str]:
@@ -85,10 +107,12 @@ def unit_names(units: tuple[Unit, ...]) -> list[str]:
     return found
 
 
-def _draft(unit: Unit, source: SourceInfo, options: ScanOptions, unpack: bool) -> Parse[_Draft]:
+def _draft(unit: Unit, source: SourceInfo, options: ScanOptions, choice: Choice) -> Parse[_Draft]:
     """The arrays of one unit. Raises a `FileFault` when it has none because of one fault."""
     if not unit.shape:
         return _Draft()
+    if choice.checksums:
+        yield from check_sum(unit, source.size or 0)
     if is_compressed_image(unit):
         array = yield from tile_array(unit, source)
         return _image(unit, array, described(unit).shape)
@@ -101,7 +125,7 @@ def _draft(unit: Unit, source: SourceInfo, options: ScanOptions, unpack: bool) -
         case "GROUPS":
             return _named(unit, dict(group_arrays(unit, source, options)))
         case "BINTABLE" | "TABLE":
-            return _named(unit, dict(table_columns(unit, source, options, unpack)))
+            return _named(unit, dict(table_columns(unit, source, options, choice.unpack_columns)))
     raise Unsupported(Reason.LAYOUT, f"an extension of type {unit.kind!r}")
 
 

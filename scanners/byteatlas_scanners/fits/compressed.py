@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 
@@ -22,6 +23,8 @@ DITHERS: Mapping[str, int] = {
     "": 0, "NONE": 0, "NO_DITHER": 0, "SUBTRACTIVE_DITHER_1": 1, "SUBTRACTIVE_DITHER_2": 2,
 }  # fmt: skip
 MOST_PARAMETERS = 999
+MOST_PIXELS = 1 << 28
+"""Of one tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ def described(unit: Unit) -> Compressed:
     if any(n < 0 for n in shape) or any(n < 1 for n in tile):
         raise CorruptFile(header.at, f"an image of {shape} in tiles of {tile}")
     tile = tuple(min(c, max(1, n)) for c, n in zip(tile, shape, strict=True))
+    if prod(tile) > MOST_PIXELS:
+        raise Unsupported(Reason.TOO_LARGE, f"tiles of {prod(tile)} pixels")
     name = header.text("ZCMPTYPE").upper()
     if name not in ALGORITHMS:
         raise Unsupported(Reason.COMPRESSION, f"ZCMPTYPE is {name!r}")

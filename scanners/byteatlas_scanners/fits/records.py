@@ -61,7 +61,8 @@ def field_array(records: Records, item: Field, axis: str = "row") -> VirtualArra
     inner = tuple(max(1, n) for n in item.inner)
     chunk = (layout.chunk_shape[0], *inner)
     grid = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
-    encodings = [Encoding((item.codec,))]
+    # Nothing is stored of an empty array; its codec must only be one that fits its type.
+    encodings = [Encoding((CodecSpec("bytes", {"endian": "big"}) if empty else item.codec,))]
     if layout.tail is not None and not empty:
         encodings.append(Encoding((item.codec,), chunk_shape=(layout.tail[0], *inner)))
     meta = ArrayMeta(

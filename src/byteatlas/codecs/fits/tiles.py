@@ -161,6 +161,12 @@ class TileRun:
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         if not self.axis < len(spec.shape) or -(-spec.shape[self.axis] // self.step) != len(self.tiles):
             raise invalid(f"{len(self.tiles)} tiles in a chunk of shape {spec.shape}")
+        limit = encoded_limit(MOST_PIXEL * spec.size)
+        decode = self._together(spec) or self._one_by_one(spec, context)
+        return SerializerStep(None, limit, decode, decode_only(NAME), spec.dtype.itemsize)
+
+    def _one_by_one(self, spec: ArraySpec, context: ChainContext) -> Callable[[Bytes], NDArray[Any]]:
+        """Each tile into its part of the chunk."""
         whole, end = spec.shape[self.axis], sum(self.lengths)
         before, after = spec.shape[: self.axis], spec.shape[self.axis + 1 :]
         jobs: list[tuple[int, int, tuple[slice, ...], Callable[[Bytes], NDArray[Any]]]] = []
@@ -179,9 +185,7 @@ class TileRun:
                 out[where] = unpack(view[begin:stop])
             return out
 
-        limit = encoded_limit(MOST_PIXEL * spec.size)
-        together = self._together(spec)
-        return SerializerStep(None, limit, together or decode, decode_only(NAME), spec.dtype.itemsize)
+        return decode
 
     def _together(self, spec: ArraySpec) -> Callable[[Bytes], NDArray[Any]] | None:
         """All tiles into one array of integers, which becomes numbers at once; None when they are not alike."""
