@@ -74,7 +74,7 @@ def to_group(chain: Chain, source: SourceInfo, options: ScanOptions, choice: Cho
     if said and report:
         report[-1] = replace(report[-1], detail="; ".join(filter(None, (report[-1].detail, said))))
     elif said:
-        report.append(ReportItem("/", INCOMPLETE, detail=said))
+        report.append(ReportItem("/", INCOMPLETE, Reason.CORRUPT.value, said))
     if chain.fault is not None:
         report.append(refusal(f"hdu_{len(units)}", chain.fault, (f"hdu/{len(units)}",)))
     return VirtualGroup(GroupMeta(attributes), arrays, groups, tuple(report))

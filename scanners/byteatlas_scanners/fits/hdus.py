@@ -175,7 +175,9 @@ def extent(header: Header, number: int) -> tuple[str, tuple[int, ...], int]:
         raise CorruptFile(header.at, f"axes of lengths {axes[::-1]}")
     groups = not number and count > 0 and axes[-1] == 0 and header.first.get("GROUPS") is True
     surplus, copies = header.integer("PCOUNT", 0), header.integer("GCOUNT", 1)
-    if not number and not groups:
+    if groups:
+        surplus, copies = header.integer("PCOUNT"), header.integer("GCOUNT")
+    elif not number:
         surplus, copies = 0, 1
     if surplus < 0 or copies < 0:
         raise CorruptFile(header.at, f"PCOUNT is {surplus}, GCOUNT is {copies}")

@@ -20,7 +20,8 @@ PAIR = re.compile(rb" *\( *([^,()]+?) *, *([^,()]+?) *\) *(?:/|$)")
 EMPTY = re.compile(rb" *(?:/|$)")
 MOST_DIGITS = 300
 """Digits of a number that are believed."""
-END = b"END" + b" " * (CARD - 3)
+LAST = re.compile(rb"END(?:[^A-Z0-9_-]|$)")
+"""The END card, whatever stands behind the keyword: readers pass over it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def header_end(data: bytes | memoryview) -> int | None:
     """Where a header that these bytes begin with ends: after the block with its END card; None: not in them."""
     view, at = bytes(data), 0
     while (at := view.find(b"END", at)) >= 0:
-        if at % CARD == 0 and view[at : at + CARD].rstrip(b" \0") == b"END":
+        if at % CARD == 0 and LAST.match(view, at, at + CARD):
             return -(-(at + CARD) // BLOCK) * BLOCK
         at += 1
     return None
@@ -99,7 +100,7 @@ def _cards(data: bytes) -> Iterator[tuple[str, JSON]]:
             held = None
             if match is not None:
                 continue
-        if key == b"END" and card[8:].strip(b" \0") == b"":
+        if LAST.match(card):
             break
         if card[8:9] == b"=" and key not in COMMENTARY:
             name, value = key.decode("latin-1"), _value(card[9:].lstrip(b"=") if card[9:10] == b"=" else card[9:])

@@ -57,11 +57,12 @@ def field_array(records: Records, item: Field, axis: str = "row") -> VirtualArra
     """The array of a field: shape (records, *inner). The records must lie inside of the file."""
     shape = (records.count, *item.inner)
     empty = 0 in shape or not item.dtype.itemsize
-    layout = contiguous((records.count,), records.stride, records.begin, records.source, records.target)
     inner = tuple(max(1, n) for n in item.inner)
-    chunk = (layout.chunk_shape[0], *inner)
+    # Nothing is stored of an empty array, and its records may have no bytes at all.
+    count, stride = (0, 1) if empty else (records.count, records.stride)
+    layout = contiguous((count,), stride, records.begin, records.source, records.target)
+    chunk = (max(1, records.count) if empty else layout.chunk_shape[0], *inner)
     grid = tuple(-(-n // c) for n, c in zip(shape, chunk, strict=True))
-    # Nothing is stored of an empty array; its codec must only be one that fits its type.
     encodings = [Encoding((CodecSpec("bytes", {"endian": "big"}) if empty else item.codec,))]
     if layout.tail is not None and not empty:
         encodings.append(Encoding((item.codec,), chunk_shape=(layout.tail[0], *inner)))
