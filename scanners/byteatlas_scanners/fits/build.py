@@ -88,7 +88,7 @@ def remark(chain: Chain, size: int) -> str:
 
 
 def _moved(item: ReportItem, prefix: str) -> ReportItem:
-    return replace(item, path=prefix + item.path)
+    return ReportItem(prefix + item.path, item.status, item.reason, item.detail, item.locators)
 
 
 def unit_names(units: tuple[Unit, ...]) -> list[str]:

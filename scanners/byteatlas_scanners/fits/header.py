@@ -12,6 +12,7 @@ from byteatlas.values import dataclass
 
 BLOCK, CARD = 2880, 80
 COMMENTARY = frozenset({b"COMMENT", b"HISTORY", b""})
+LISTED = frozenset({"COMMENT", "HISTORY", "blank"})
 STRING = re.compile(rb" *'((?:[^']|'')*)'")
 INTEGER = re.compile(rb" *([+-]?[0-9]+) *(?:/|$)")
 REAL = re.compile(rb" *([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[EDed][+-]?[0-9]+)?) *(?:/|$)")
@@ -59,9 +60,12 @@ class Header:
         """All keywords but those that match. A keyword that has several values has a list of them."""
         found: dict[str, JSON] = {}
         for key, values in self.all.items():
-            if leave.fullmatch(key) is None:
-                alike = all(v == values[0] for v in values) and key not in ("COMMENT", "HISTORY", "blank")
-                found[key] = values[0] if alike else list(values)
+            if leave.fullmatch(key) is not None:
+                continue
+            if key in LISTED or (len(values) > 1 and any(v != values[0] for v in values)):
+                found[key] = list(values)
+            else:
+                found[key] = values[0]
         return found
 
 

@@ -81,7 +81,10 @@ def field_array(records: Records, item: Field, axis: str = "row") -> VirtualArra
 def _with_axes(manifest: Manifest, grid: Shape) -> Manifest:
     """The manifest of a one-dimensional grid for one with further axes of one chunk each."""
     if isinstance(manifest, Strided):
-        return replace(manifest, grid_shape=grid, strides=(*manifest.strides, *(0,) * (len(grid) - 1)))
+        if len(grid) == 1:
+            return manifest
+        strides = (*manifest.strides, *(0,) * (len(grid) - 1))
+        return Strided(grid, manifest.source, manifest.base, strides, manifest.length)
     return replace(manifest.load(), grid_shape=grid)
 
 

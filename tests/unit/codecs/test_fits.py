@@ -21,7 +21,7 @@ from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import CodecSpec, Encoding
 
 
-def pipeline(shape: tuple[int, ...], dtype: str, name: str, **configuration: Any) -> Pipeline:
+def pipeline(shape: tuple[int, ...], dtype: str, name: str, /, **configuration: Any) -> Pipeline:
     codec = CodecSpec(f"byteatlas.fits_{name}", configuration)
     return build_pipeline(Encoding((codec,)), from_numpy(np.dtype(dtype)), shape, None)
 
@@ -138,7 +138,7 @@ def test_shuffled_and_plain_tiles() -> None:
 
 
 def test_tiles_behind_each_other() -> None:
-    parts = [np.arange(3, dtype=">i4") + k for k in (0, 10, 20)]
+    parts = [(np.arange(3) + k).astype(">i4") for k in (0, 10, 20)]
     packed = [gzip.compress(p.tobytes()) for p in parts]
     lengths = [{"length": len(p), "scale": float(k + 1)} for k, p in enumerate(packed)]
     pipe = pipeline((3, 3), "f8", "tile", algorithm="GZIP_1", axis=0, step=1, parts=lengths)

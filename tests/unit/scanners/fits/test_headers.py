@@ -66,6 +66,10 @@ def test_repeated_keywords_are_kept() -> None:
     assert group.attributes == {"A": [1, 2], "B": 3, "HISTORY": ["x", "y"]}
 
 
+def test_comments_are_always_a_list() -> None:
+    assert scan_bytes(SCANNER, image(SMALL, primary=True, more=[b"HISTORY x"])).attributes == {"HISTORY": ["x"]}
+
+
 def test_one_unit_is_at_the_root_and_several_have_groups() -> None:
     assert list(scan_bytes(SCANNER, image(SMALL, primary=True)).arrays) == ["data"]
     group = scan_bytes(
