@@ -1,7 +1,8 @@
 """FITS beside astropy and kerchunk: scanning a file of many units, and reading compressed images on one thread.
 
 Run it as ``python -m tests.bench fits [units=200 rounds=3]``. Astropy's time is that of opening the file, reading
-every value of the headers and every column, and, where images are read, of decompressing them. Compare the processor's seconds.
+every value of the headers and every column, and, where images are read, of decompressing them. On a busy machine the
+processor's seconds say more.
 """
 
 from __future__ import annotations

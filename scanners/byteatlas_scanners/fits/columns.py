@@ -96,7 +96,7 @@ def binary_columns(header: Header, stride: int) -> list[BinaryColumn]:
 
 
 def _binary(header: Header, number: int, at: int) -> BinaryColumn:
-    form = header.text(f"TFORM{number}")
+    form = header.text(f"TFORM{number}").upper()
     match = BINARY.fullmatch(form)
     if match is None or len(match[1]) > 18 or int(match[1] or 1) > MOST_REPEAT:
         raise CorruptFile(header.at, f"TFORM{number} is {form!r}")
@@ -123,7 +123,7 @@ def ascii_columns(header: Header, stride: int) -> list[AsciiColumn]:
     """The columns of an ASCII table. Raises `CorruptFile` for one that sticks out of the row."""
     found: list[AsciiColumn] = []
     for number in range(1, field_count(header) + 1):
-        form, begin = header.text(f"TFORM{number}"), header.integer(f"TBCOL{number}")
+        form, begin = header.text(f"TFORM{number}").upper(), header.integer(f"TBCOL{number}")
         match = ASCII.fullmatch(form)
         if match is None or len(match[2]) > 9 or len(match[3] or "") > 3:
             raise CorruptFile(header.at, f"TFORM{number} is {form!r}")
