@@ -34,7 +34,7 @@ def units(path: Path, count: int) -> None:
     columns = [(f"C{i}", "E") for i in range(12)]
     parts = [primary(**words)]
     for i in range(count):
-        named = {"EXTNAME": f"UNIT{i}", **words}
+        named: dict[str, Any] = {"EXTNAME": f"UNIT{i}", **words}
         parts.append(image(np.zeros((20, 30), "f4"), **named) if i % 2 else table(bytes(4800), 48, columns, **named))
     path.write_bytes(b"".join(parts))
 
@@ -75,7 +75,8 @@ def run(folder: Path, scale: dict[str, int]) -> list[Row]:
         virtual = ba.scan(str(path))
 
         def ours(virtual: Any = virtual) -> Any:
-            return ba.open(virtual)["COMPRESSED_IMAGE/data"][...]
+            root: Any = ba.open(virtual)
+            return root["COMPRESSED_IMAGE/data"][...]
 
         def theirs(path: Path = path) -> Any:
             return image_of_astropy(path)

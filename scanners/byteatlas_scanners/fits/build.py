@@ -18,7 +18,7 @@ from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.fits.checksum import check_sum
 from byteatlas_scanners.fits.compressed import described, is_compressed_image
 from byteatlas_scanners.fits.groups import group_arrays
-from byteatlas_scanners.fits.hdus import Chain, Unit
+from byteatlas_scanners.fits.hdus import Hdu, HduChain
 from byteatlas_scanners.fits.header import BLOCK
 from byteatlas_scanners.fits.images import image_array
 from byteatlas_scanners.fits.tables import table_columns
@@ -51,7 +51,7 @@ class _Draft:
     items: list[ReportItem] = field(default_factory=list)
 
 
-def to_group(chain: Chain, source: SourceInfo, options: ScanOptions, choice: Choice) -> Parse[VirtualGroup]:
+def to_group(chain: HduChain, source: SourceInfo, options: ScanOptions, choice: Choice) -> Parse[VirtualGroup]:
     """One group for each unit with data, or everything at the root where there is only one unit."""
     units = chain.units
     drafts = yield from gather([_draft(u, source, options, choice) for u in units])
@@ -80,7 +80,7 @@ def to_group(chain: Chain, source: SourceInfo, options: ScanOptions, choice: Cho
     return VirtualGroup(GroupMeta(attributes), arrays, groups, tuple(report))
 
 
-def remark(chain: Chain, size: int) -> str:
+def remark(chain: HduChain, size: int) -> str:
     """What to say of the end of the file: nothing else tells that a file lost its last units."""
     if size % BLOCK:
         return "the file does not end with a whole block: units may be missing"
@@ -91,7 +91,7 @@ def _moved(item: ReportItem, prefix: str) -> ReportItem:
     return ReportItem(prefix + item.path, item.status, item.reason, item.detail, item.locators)
 
 
-def unit_names(units: tuple[Unit, ...]) -> list[str]:
+def unit_names(units: tuple[Hdu, ...]) -> list[str]:
     """A name for each unit: EXTNAME, with EXTVER where it is not the only one, or ``hdu_N``."""
     titles = [u.header.text("EXTNAME") or ("" if u.number else "PRIMARY") for u in units]
     count = Counter(titles)
@@ -107,7 +107,7 @@ def unit_names(units: tuple[Unit, ...]) -> list[str]:
     return found
 
 
-def _draft(unit: Unit, source: SourceInfo, options: ScanOptions, choice: Choice) -> Parse[_Draft]:
+def _draft(unit: Hdu, source: SourceInfo, options: ScanOptions, choice: Choice) -> Parse[_Draft]:
     """The arrays of one unit. Raises a `FileFault` when it has none because of one fault."""
     if not unit.shape:
         return _Draft()
@@ -129,13 +129,13 @@ def _draft(unit: Unit, source: SourceInfo, options: ScanOptions, choice: Choice)
     raise Unsupported(Reason.LAYOUT, f"an extension of type {unit.kind!r}")
 
 
-def _image(unit: Unit, array: VirtualArray, shape: tuple[int, ...]) -> _Draft:
+def _image(unit: Hdu, array: VirtualArray, shape: tuple[int, ...]) -> _Draft:
     axes = coordinates(unit.header, shape)
     item = ReportItem(DATA, "virtual", locators=(unit.locator,))
     return _Draft({DATA: array, **axes}, [item])
 
 
-def _named(unit: Unit, found: Mapping[str, VirtualArray | FileFault]) -> _Draft:
+def _named(unit: Hdu, found: Mapping[str, VirtualArray | FileFault]) -> _Draft:
     """Arrays under names that nodes may have."""
     draft = _Draft()
     for number, (label, array) in enumerate(found.items(), 1):

@@ -8,14 +8,14 @@ from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import one
 from byteatlas.types import ByteRange
-from byteatlas_scanners.fits.hdus import Unit
+from byteatlas_scanners.fits.hdus import Hdu
 
 PIECE = 16 << 20
 """Bytes that are read at once; whole words."""
 ALL_ONES = 2**32 - 1
 
 
-def check_sum(unit: Unit, size: int) -> Parse[None]:
+def check_sum(unit: Hdu, size: int) -> Parse[None]:
     """Read a unit's data and compare. Nothing is done where there is no DATASUM. Raises `CorruptFile`."""
     said = str(unit.header.first.get("DATASUM", "")).strip()
     if not said.isdecimal():

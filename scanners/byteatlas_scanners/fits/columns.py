@@ -11,7 +11,7 @@ import numpy as np
 from byteatlas.errors import CorruptFile
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
-from byteatlas_scanners.fits.header import Header
+from byteatlas_scanners.fits.header import FitsHeader
 from byteatlas_scanners.fits.numbers import scaling
 
 MOST_FIELDS = 999
@@ -74,7 +74,7 @@ class AsciiColumn:
     offset: int
 
 
-def field_count(header: Header) -> int:
+def field_count(header: FitsHeader) -> int:
     """TFIELDS. Raises `CorruptFile`."""
     count = header.integer("TFIELDS")
     if not 0 <= count <= MOST_FIELDS:
@@ -82,7 +82,7 @@ def field_count(header: Header) -> int:
     return count
 
 
-def binary_columns(header: Header, stride: int) -> list[BinaryColumn]:
+def binary_columns(header: FitsHeader, stride: int) -> list[BinaryColumn]:
     """The columns of a binary table. Raises `CorruptFile` when they do not make up the row."""
     found: list[BinaryColumn] = []
     at = 0
@@ -95,7 +95,7 @@ def binary_columns(header: Header, stride: int) -> list[BinaryColumn]:
     return found
 
 
-def _binary(header: Header, number: int, at: int) -> BinaryColumn:
+def _binary(header: FitsHeader, number: int, at: int) -> BinaryColumn:
     form = header.text(f"TFORM{number}").upper()
     match = BINARY.fullmatch(form)
     if match is None or len(match[1]) > 18 or int(match[1] or 1) > MOST_REPEAT:
@@ -110,7 +110,7 @@ def _binary(header: Header, number: int, at: int) -> BinaryColumn:
     return BinaryColumn(number, code, repeat, at, width, _dimensions(header, number, repeat))
 
 
-def _dimensions(header: Header, number: int, repeat: int) -> Shape:
+def _dimensions(header: FitsHeader, number: int, repeat: int) -> Shape:
     """TDIM, the slowest axis first; () where it is not given, or does not fit into the field (section 7.3.2)."""
     match = DIMENSIONS.fullmatch(header.text(f"TDIM{number}"))
     if match is None:
@@ -119,7 +119,7 @@ def _dimensions(header: Header, number: int, repeat: int) -> Shape:
     return dims if prod(dims) <= repeat else ()
 
 
-def ascii_columns(header: Header, stride: int) -> list[AsciiColumn]:
+def ascii_columns(header: FitsHeader, stride: int) -> list[AsciiColumn]:
     """The columns of an ASCII table. Raises `CorruptFile` for one that sticks out of the row."""
     found: list[AsciiColumn] = []
     for number in range(1, field_count(header) + 1):
@@ -134,7 +134,7 @@ def ascii_columns(header: Header, stride: int) -> list[AsciiColumn]:
     return found
 
 
-def column_names(header: Header, count: int) -> list[str]:
+def column_names(header: FitsHeader, count: int) -> list[str]:
     """A name for each column: TTYPE; where there is none, or two are equal, ``column_N``."""
     names: list[str] = []
     for number in range(1, count + 1):
@@ -143,7 +143,7 @@ def column_names(header: Header, count: int) -> list[str]:
     return names
 
 
-def column_attributes(header: Header, number: int, *, scaled: bool) -> dict[str, JSON]:
+def column_attributes(header: FitsHeader, number: int, *, scaled: bool) -> dict[str, JSON]:
     """What the header says of one column; with ``scaled`` also how its numbers are to be scaled."""
     found: dict[str, JSON] = {}
     for key, name in (("TUNIT", "units"), ("TDISP", "TDISP")):

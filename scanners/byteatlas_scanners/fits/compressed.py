@@ -11,8 +11,8 @@ from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas.values import dataclass
-from byteatlas_scanners.fits.hdus import MOST_AXES, Unit
-from byteatlas_scanners.fits.header import Header
+from byteatlas_scanners.fits.hdus import MOST_AXES, Hdu
+from byteatlas_scanners.fits.header import FitsHeader
 from byteatlas_scanners.fits.images import check_rank
 from byteatlas_scanners.fits.numbers import TYPES, other_sign
 
@@ -37,7 +37,7 @@ class Compressed:
         dtype: native type of the array.
     """
 
-    header: Header
+    header: FitsHeader
     shape: Shape
     tile: Shape
     algorithm: str
@@ -63,11 +63,11 @@ class Compressed:
         return DITHERS[name]
 
 
-def is_compressed_image(unit: Unit) -> bool:
+def is_compressed_image(unit: Hdu) -> bool:
     return unit.kind == "BINTABLE" and unit.header.first.get("ZIMAGE") is True
 
 
-def described(unit: Unit) -> Compressed:
+def described(unit: Hdu) -> Compressed:
     """The image that a unit holds. Raises `CorruptFile`, `Unsupported`."""
     header = unit.header
     bits, count = header.integer("ZBITPIX"), header.integer("ZNAXIS")
@@ -89,7 +89,7 @@ def described(unit: Unit) -> Compressed:
     return Compressed(header, shape, tile, ALGORITHMS[name], stored, flipped or stored.newbyteorder("="))
 
 
-def parameter(header: Header, name: str, default: int) -> int:
+def parameter(header: FitsHeader, name: str, default: int) -> int:
     """A parameter of the algorithm (ZNAMEn, ZVALn)."""
     for i in range(1, MOST_PARAMETERS):
         label = header.text(f"ZNAME{i}")

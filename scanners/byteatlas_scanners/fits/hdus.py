@@ -15,7 +15,7 @@ from byteatlas.scanning.parsers import ahead, one, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass, field
-from byteatlas_scanners.fits.header import BLOCK, Header, header_end, parse_header
+from byteatlas_scanners.fits.header import BLOCK, FitsHeader, header_end, parse_header
 
 FIRST_READ = 8 * BLOCK
 WHOLE_FILE = 4 << 20
@@ -28,7 +28,7 @@ WIDTHS = (8, 16, 32, 64, -32, -64)
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Hdu:
     """One HDU.
 
     Attributes:
@@ -41,7 +41,7 @@ class Unit:
 
     number: int
     kind: str
-    header: Header
+    header: FitsHeader
     shape: tuple[int, ...]
     data: int
     size: int
@@ -57,7 +57,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class HduChain:
     """All units of a file.
 
     Attributes:
@@ -65,7 +65,7 @@ class Chain:
         surplus: bytes after the last unit that are none.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[Hdu, ...]
     fault: FileFault | None = None
     surplus: int = 0
 
@@ -92,11 +92,11 @@ class _Guesses:
         return [p for p in found if p != at and p not in self.known]
 
 
-def read_chain(size: int) -> Parse[Chain]:
+def read_chain(size: int) -> Parse[HduChain]:
     """The units of a file of ``size`` bytes. Raises `CorruptFile` when not even the first can be read."""
     if size <= WHOLE_FILE:
         yield from ahead(0, size)
-    units: list[Unit] = []
+    units: list[Hdu] = []
     guesses = _Guesses()
     at = 0
     while at < size:
@@ -105,15 +105,15 @@ def read_chain(size: int) -> Parse[Chain]:
         except FileFault as error:
             if not units:
                 raise
-            return Chain(tuple(units), error)
+            return HduChain(tuple(units), error)
         if unit is None:
             break
         units.append(unit)
         at = unit.end
-    return Chain(tuple(units), None, max(0, size - at))
+    return HduChain(tuple(units), None, max(0, size - at))
 
 
-def _unit(number: int, at: int, size: int, guesses: _Guesses) -> Parse[Unit | None]:
+def _unit(number: int, at: int, size: int, guesses: _Guesses) -> Parse[Hdu | None]:
     """The unit that begins here; None when what is here is none."""
     if size - at < BLOCK:
         return None
@@ -124,7 +124,7 @@ def _unit(number: int, at: int, size: int, guesses: _Guesses) -> Parse[Unit | No
     header = parse_header(text, at)
     guesses.length = min(FIRST_READ, len(text))
     kind, shape, length = extent(header, number)
-    unit = Unit(number, kind, header, shape, at + len(text), length)
+    unit = Hdu(number, kind, header, shape, at + len(text), length)
     guesses.spans = [*guesses.spans, unit.end - at][-LONGEST_PERIOD:]
     return unit
 
@@ -162,7 +162,7 @@ def _whole_header(begin: Buffer, at: int, size: int) -> Parse[bytes]:
     return data[:end]
 
 
-def extent(header: Header, number: int) -> tuple[str, tuple[int, ...], int]:
+def extent(header: FitsHeader, number: int) -> tuple[str, tuple[int, ...], int]:
     """Kind, axes and bytes of a unit's data (equations 1 and 2). Raises `CorruptFile`, `Unsupported`."""
     kind = header.text("XTENSION").upper() if number else "IMAGE"
     if not number and header.first.get("SIMPLE") is not True:

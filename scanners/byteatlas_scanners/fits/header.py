@@ -26,7 +26,7 @@ LAST = re.compile(rb"END(?:[^A-Z0-9_-]|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class FitsHeader:
     """One header.
 
     Attributes:
@@ -79,12 +79,12 @@ def header_end(data: bytes | memoryview) -> int | None:
     return None
 
 
-def parse_header(data: bytes, at: int) -> Header:
+def parse_header(data: bytes, at: int) -> FitsHeader:
     """The header in these bytes (whole blocks). ``at``: where it is in the file."""
     found: dict[str, list[JSON]] = {}
     for key, value in _cards(data):
         found.setdefault(key, []).append(value)
-    return Header({key: values[0] for key, values in found.items()}, found, at)
+    return FitsHeader({key: values[0] for key, values in found.items()}, found, at)
 
 
 def _cards(data: bytes) -> Iterator[tuple[str, JSON]]:

@@ -10,8 +10,8 @@ from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import JSON
-from byteatlas_scanners.fits.hdus import Unit
-from byteatlas_scanners.fits.header import Header
+from byteatlas_scanners.fits.hdus import Hdu
+from byteatlas_scanners.fits.header import FitsHeader
 from byteatlas_scanners.fits.numbers import TYPES, blank, other_sign, scaling
 from byteatlas_scanners.fits.wcs import dimension_names
 
@@ -19,7 +19,7 @@ MAX_RANK = 64
 """NumPy's own limit."""
 
 
-def check_inside(unit: Unit, end: int, source: SourceInfo) -> None:
+def check_inside(unit: Hdu, end: int, source: SourceInfo) -> None:
     """A unit's data up to ``end`` are in the file. Raises `CorruptFile`."""
     if end > (source.size or 0):
         raise CorruptFile(unit.data, f"its data end at byte {end}, the file at byte {source.size}")
@@ -31,13 +31,13 @@ def check_rank(count: int) -> None:
         raise Unsupported(Reason.DATASPACE, f"{count} axes; at most {MAX_RANK} are possible")
 
 
-def image_attributes(header: Header) -> dict[str, JSON]:
+def image_attributes(header: FitsHeader) -> dict[str, JSON]:
     """What the header says of the values."""
     unit = header.text("BUNIT")
     return {"units": unit} if unit else {}
 
 
-def image_array(unit: Unit, source: SourceInfo, options: ScanOptions) -> VirtualArray:
+def image_array(unit: Hdu, source: SourceInfo, options: ScanOptions) -> VirtualArray:
     """The image of a unit. Raises `CorruptFile` (data beyond the end of the file), `Unsupported`."""
     header, shape = unit.header, unit.shape
     check_rank(len(shape))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from byteatlas.types import JSON
-from byteatlas_scanners.fits.header import Header
+from byteatlas_scanners.fits.header import FitsHeader
 
 TYPES: Mapping[int, np.dtype[np.generic]] = {
     8: np.dtype("u1"),
@@ -40,7 +40,7 @@ def scaling(scale: float | None, zero: float | None) -> dict[str, JSON]:
     return {"scale_factor": float(1 if scale is None else scale), "add_offset": float(0 if zero is None else zero)}
 
 
-def blank(header: Header, key: str, stored: np.dtype[np.generic], presented: np.dtype[np.generic]) -> int | None:
+def blank(header: FitsHeader, key: str, stored: np.dtype[np.generic], presented: np.dtype[np.generic]) -> int | None:
     """The integer that stands for "no value", as the array presents it; None where there is none or it cannot occur."""
     value = header.first.get(key)
     if stored.kind not in "iu" or isinstance(value, bool) or not isinstance(value, int):

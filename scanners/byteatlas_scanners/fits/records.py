@@ -19,7 +19,7 @@ from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class FitsRecords:
     """Records of one table.
 
     Attributes:
@@ -36,7 +36,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RecordField:
     """One field of every record.
 
     Attributes:
@@ -53,7 +53,7 @@ class Field:
     attributes: Mapping[str, JSON]
 
 
-def field_array(records: Records, item: Field, axis: str = "row") -> VirtualArray:
+def field_array(records: FitsRecords, item: RecordField, axis: str = "row") -> VirtualArray:
     """The array of a field: shape (records, *inner). The records must lie inside of the file."""
     shape = (records.count, *item.inner)
     empty = 0 in shape or not item.dtype.itemsize
@@ -89,7 +89,7 @@ def _with_axes(manifest: Manifest, grid: Shape) -> Manifest:
 
 
 def column_codec(
-    records: Records, offset: int, stored: np.dtype[np.generic], inner: Shape, form: str = "number"
+    records: FitsRecords, offset: int, stored: np.dtype[np.generic], inner: Shape, form: str = "number"
 ) -> CodecSpec:
     """The codec of a field of this type and shape: plain ``bytes`` where records have no other one."""
     whole = not offset and stored.itemsize * math.prod(inner) == records.stride

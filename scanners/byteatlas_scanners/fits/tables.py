@@ -27,10 +27,10 @@ from byteatlas_scanners.fits.columns import (
     column_attributes,
     column_names,
 )
-from byteatlas_scanners.fits.hdus import Unit
+from byteatlas_scanners.fits.hdus import Hdu
 from byteatlas_scanners.fits.images import check_inside, check_rank
 from byteatlas_scanners.fits.numbers import blank, other_sign
-from byteatlas_scanners.fits.records import Field, Records, column_codec, field_array
+from byteatlas_scanners.fits.records import FitsRecords, RecordField, column_codec, field_array
 
 MOST_HEAP = 1 << 30
 """Bytes of a table and its heap, which a variable-length column is one chunk of."""
@@ -39,11 +39,11 @@ NEVER_PLAIN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FitsTable:
     """A table that is being presented."""
 
-    unit: Unit
-    records: Records
+    unit: Hdu
+    records: FitsRecords
     unpack: bool
 
 
@@ -59,7 +59,7 @@ class Presented:
 
 
 def table_columns(
-    unit: Unit, source: SourceInfo, options: ScanOptions, unpack: bool
+    unit: Hdu, source: SourceInfo, options: ScanOptions, unpack: bool
 ) -> Iterator[tuple[str, VirtualArray | FileFault]]:
     """Each column's name and array, or why it has none. Raises `CorruptFile`, `Unsupported` for the whole table."""
     header = unit.header
@@ -67,7 +67,7 @@ def table_columns(
         raise Unsupported(Reason.LAYOUT, "a table that is no two-dimensional array of bytes")
     rows, stride = unit.shape
     check_inside(unit, unit.data + rows * stride, source)
-    table = Table(unit, Records(rows, max(1, stride), unit.data, source, options.target_chunk), unpack)
+    table = FitsTable(unit, FitsRecords(rows, max(1, stride), unit.data, source, options.target_chunk), unpack)
     columns: Sequence[AsciiColumn | BinaryColumn]
     columns = [*ascii_columns(header, stride)] if unit.kind == "TABLE" else [*binary_columns(header, stride)]
     for name, column in zip(column_names(header, len(columns)), columns, strict=True):
@@ -77,7 +77,7 @@ def table_columns(
             yield name, error
 
 
-def _column(table: Table, column: AsciiColumn | BinaryColumn, name: str) -> VirtualArray:
+def _column(table: FitsTable, column: AsciiColumn | BinaryColumn, name: str) -> VirtualArray:
     match column:
         case AsciiColumn():
             return _ascii(table, column)
@@ -90,13 +90,13 @@ def _column(table: Table, column: AsciiColumn | BinaryColumn, name: str) -> Virt
 # --------------------------------------------------------------------------------------- ASCII tables
 
 
-def _ascii(table: Table, column: AsciiColumn) -> VirtualArray:
+def _ascii(table: FitsTable, column: AsciiColumn) -> VirtualArray:
     header, records = table.unit.header, table.records
     if column.code == "A":
         text = np.dtype(f"S{column.width}")
         codec = column_codec(records, column.offset, text, ())
         attributes = column_attributes(header, column.number, scaled=False)
-        return field_array(records, Field((), text, codec, (), attributes))
+        return field_array(records, RecordField((), text, codec, (), attributes))
     configuration: dict[str, JSON] = {"stride": records.stride, "offset": column.offset, "width": column.width}
     if column.decimals and column.code in "FED":
         configuration["decimals"] = column.decimals
@@ -104,7 +104,7 @@ def _ascii(table: Table, column: AsciiColumn) -> VirtualArray:
         configuration["null"] = null
     attributes = column_attributes(header, column.number, scaled=True)
     codec = CodecSpec("byteatlas.fits_ascii", configuration)
-    return field_array(records, Field((), _text_type(column), codec, (), attributes))
+    return field_array(records, RecordField((), _text_type(column), codec, (), attributes))
 
 
 def _text_type(column: AsciiColumn) -> np.dtype[np.generic]:
@@ -119,7 +119,7 @@ def _text_type(column: AsciiColumn) -> np.dtype[np.generic]:
 # --------------------------------------------------------------------------------------- binary tables
 
 
-def _fixed(table: Table, column: BinaryColumn, name: str) -> VirtualArray:
+def _fixed(table: FitsTable, column: BinaryColumn, name: str) -> VirtualArray:
     header, number = table.unit.header, column.number
     attributes = column_attributes(header, number, scaled=False)
     if column.code == "A":
@@ -145,14 +145,14 @@ def _inner(column: BinaryColumn) -> Shape:
     return column.dims or (() if column.repeat == 1 else (column.repeat,))
 
 
-def _characters(table: Table, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
+def _characters(table: FitsTable, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
     """The first axis of TDIM is the length of the strings (section 7.3.2)."""
     length = column.dims[-1] if column.dims else column.repeat
     text = np.dtype(f"S{length}")
     return _made(table, column, name, Presented(column.dims[:-1], text, text, "number", attributes))
 
 
-def _logical(table: Table, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
+def _logical(table: FitsTable, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
     """Bits and logical values, as stored or as Booleans."""
     inner, bits = _inner(column), column.code == "X"
     if table.unpack:
@@ -167,17 +167,17 @@ def _logical(table: Table, column: BinaryColumn, name: str, attributes: dict[str
     return _made(table, column, name, Presented(inner, column.stored, column.stored, "number", attributes))
 
 
-def _made(table: Table, column: BinaryColumn, name: str, what: Presented) -> VirtualArray:
+def _made(table: FitsTable, column: BinaryColumn, name: str, what: Presented) -> VirtualArray:
     """The array of a column."""
     inner, stored = what.inner, what.stored
     check_rank(len(inner) + 1)
     plain = inner if column.width == stored.itemsize * int(np.prod(inner, dtype=object)) else (0,)
     codec = column_codec(table.records, column.offset, stored, plain, what.form)
     names = tuple(f"{name}_{i}" for i in range(1, len(inner) + 1))
-    return field_array(table.records, Field(inner, what.dtype, codec, names, what.attributes))
+    return field_array(table.records, RecordField(inner, what.dtype, codec, names, what.attributes))
 
 
-def _variable(table: Table, column: BinaryColumn) -> VirtualArray:
+def _variable(table: FitsTable, column: BinaryColumn) -> VirtualArray:
     """A column of arrays of different lengths, as one chunk: the rows and the heap."""
     unit, records = table.unit, table.records
     header, number = unit.header, column.number

@@ -12,7 +12,7 @@ from byteatlas.scanning.reasons import Reason
 from byteatlas.values import dataclass
 from byteatlas_scanners.fits.columns import BinaryColumn
 from byteatlas_scanners.fits.compressed import Compressed
-from byteatlas_scanners.fits.hdus import Unit
+from byteatlas_scanners.fits.hdus import Hdu
 
 MAIN, GZIP, PLAIN = 0, 1, 2
 """Which column a tile is in."""
@@ -22,7 +22,7 @@ NO_BLANK = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Tiles:
+class TileColumns:
     """Columns, a row for each tile.
 
     Attributes:
@@ -52,7 +52,7 @@ class TileTable:
     count: int
     stride: int
 
-    def tiles(self, unit: Unit) -> Tiles:
+    def tiles(self, unit: Hdu) -> TileColumns:
         """All of it. Raises `CorruptFile`, `Unsupported`."""
         form, offset, length = self._places(unit)
         scale, zero, blank = self._quantities()
@@ -62,11 +62,11 @@ class TileTable:
             bad = ~(np.isfinite(scale) & np.isfinite(zero))
             if bool(bad.any()):
                 raise CorruptFile(unit.data, f"tile {int(np.flatnonzero(bad)[0])} has no scale")
-        return Tiles(form, offset, length, self._starts(), blank, scale, zero)
+        return TileColumns(form, offset, length, self._starts(), blank, scale, zero)
 
     # ----------------------------------------------------------------------------------- where tiles are
 
-    def _places(self, unit: Unit) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def _places(self, unit: Hdu) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         form = np.full(self.count, -1, np.int64)
         offset, length = np.zeros(self.count, np.int64), np.zeros(self.count, np.int64)
         for number, name in enumerate(DATA_COLUMNS):

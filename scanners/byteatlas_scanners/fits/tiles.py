@@ -23,10 +23,10 @@ from byteatlas.types import JSON, ByteRange, Shape
 from byteatlas.values import dataclass
 from byteatlas_scanners.fits.columns import binary_columns, column_names, field_count
 from byteatlas_scanners.fits.compressed import Compressed, described, parameter
-from byteatlas_scanners.fits.hdus import Unit
+from byteatlas_scanners.fits.hdus import Hdu
 from byteatlas_scanners.fits.images import check_inside, image_attributes
 from byteatlas_scanners.fits.numbers import blank, scaling
-from byteatlas_scanners.fits.tile_table import GZIP, MAIN, NO_BLANK, Tiles, TileTable
+from byteatlas_scanners.fits.tile_table import GZIP, MAIN, NO_BLANK, TileColumns, TileTable
 from byteatlas_scanners.fits.wcs import dimension_names
 
 CODEC = "byteatlas.fits_tile"
@@ -47,7 +47,7 @@ class TileLayout:
     manifest: ChunkManifest
 
 
-def tile_array(unit: Unit, source: SourceInfo) -> Parse[VirtualArray]:
+def tile_array(unit: Hdu, source: SourceInfo) -> Parse[VirtualArray]:
     """The image of a unit. Raises `CorruptFile`, `Unsupported`."""
     image, header = described(unit), unit.header
     if len(unit.shape) != 2 or header.integer("BITPIX") != 8:
@@ -86,7 +86,7 @@ def _attributes(image: Compressed) -> dict[str, JSON]:
     return found if fill is None else {**found, "_FillValue": fill}
 
 
-def lay_out(image: Compressed, tiles: Tiles, source: SourceInfo) -> TileLayout:
+def lay_out(image: Compressed, tiles: TileColumns, source: SourceInfo) -> TileLayout:
     """Chunks of one tile each, or of several. Raises `Unsupported`."""
     _check_numbers(image, tiles)
     first, number = _different(image, tiles)
@@ -106,14 +106,14 @@ def lay_out(image: Compressed, tiles: Tiles, source: SourceInfo) -> TileLayout:
     return TileLayout(image.tile, encodings, single_source(image.grid, source, offset, length, encoding=column))
 
 
-def _check_numbers(image: Compressed, tiles: Tiles) -> None:
+def _check_numbers(image: Compressed, tiles: TileColumns) -> None:
     """Which algorithms hold floating-point numbers as they are."""
     integers_only = image.algorithm in ("RICE_1", "PLIO_1", "HCOMPRESS_1")
     if image.stored.kind == "f" and tiles.scale is None and integers_only and bool((tiles.form == MAIN).any()):
         raise Unsupported(Reason.COMPRESSION, f"{image.algorithm} of floating-point numbers that are not quantised")
 
 
-def _different(image: Compressed, tiles: Tiles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _different(image: Compressed, tiles: TileColumns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """One tile of each kind, and for each tile the number of its kind. Compared by bytes: NaN equals itself."""
     if not len(tiles.form):
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -147,7 +147,7 @@ def _corner(shape: Shape, chunk: Shape, bits: int) -> Shape | None:
 # --------------------------------------------------------------------------------------- configurations
 
 
-def _base(image: Compressed, tiles: Tiles, row: int) -> dict[str, JSON]:
+def _base(image: Compressed, tiles: TileColumns, row: int) -> dict[str, JSON]:
     """What the codec of a tile must know, without its numbers. Raises `Unsupported`."""
     form, header = int(tiles.form[row]), image.header
     found: dict[str, JSON] = {"algorithm": image.algorithm}
@@ -167,7 +167,7 @@ def _base(image: Compressed, tiles: Tiles, row: int) -> dict[str, JSON]:
     return found
 
 
-def _numbers(image: Compressed, tiles: Tiles, row: int) -> dict[str, JSON]:
+def _numbers(image: Compressed, tiles: TileColumns, row: int) -> dict[str, JSON]:
     """The numbers of one tile."""
     if tiles.scale is None or tiles.zero is None or tiles.form[row] != MAIN:
         return {}
@@ -182,7 +182,7 @@ def _numbers(image: Compressed, tiles: Tiles, row: int) -> dict[str, JSON]:
 # --------------------------------------------------------------------------------------- several tiles a chunk
 
 
-def _grouping_axis(image: Compressed, tiles: Tiles) -> int | None:
+def _grouping_axis(image: Compressed, tiles: TileColumns) -> int | None:
     """The axis along which neighbours in the table are neighbours in the image; None: tiles do not go together."""
     axes = [axis for axis, n in enumerate(image.grid) if n > 1]
     size = prod(image.tile) * image.dtype.itemsize
@@ -192,7 +192,7 @@ def _grouping_axis(image: Compressed, tiles: Tiles) -> int | None:
     return axes[-1] if bool(behind.all()) else None
 
 
-def _grouped(image: Compressed, tiles: Tiles, source: SourceInfo, axis: int) -> TileLayout:
+def _grouped(image: Compressed, tiles: TileColumns, source: SourceInfo, axis: int) -> TileLayout:
     """Chunks of several tiles: one range, one encoding each."""
     along = image.grid[axis]
     many = min(along, max(2, GROUPED // (prod(image.tile) * image.dtype.itemsize)))
@@ -218,7 +218,7 @@ def _grouped(image: Compressed, tiles: Tiles, source: SourceInfo, axis: int) -> 
     return TileLayout(chunk, tuple(made), single_source(grid, source, *places, encoding=column))
 
 
-def _part(image: Compressed, tiles: Tiles, row: int, common: dict[str, JSON]) -> dict[str, JSON]:
+def _part(image: Compressed, tiles: TileColumns, row: int, common: dict[str, JSON]) -> dict[str, JSON]:
     """One tile of a chunk: its bytes, its numbers, and what differs from the others."""
     found: dict[str, JSON] = {"length": int(tiles.length[row]), **_numbers(image, tiles, row)}
     if tiles.form[row] != MAIN:

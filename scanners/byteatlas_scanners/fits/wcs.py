@@ -17,7 +17,7 @@ from byteatlas.manifest.model import VirtualArray, inline_manifest
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON, Shape
-from byteatlas_scanners.fits.header import Header
+from byteatlas_scanners.fits.header import FitsHeader
 
 NAMES = ("x", "y", "z")
 LONGEST_AXIS = 1 << 20
@@ -25,7 +25,7 @@ LONGEST_AXIS = 1 << 20
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-def dimension_names(header: Header, shape: Shape) -> tuple[str, ...]:
+def dimension_names(header: FitsHeader, shape: Shape) -> tuple[str, ...]:
     """A name for each axis, the slowest first: ``y`` and ``x``, or the type of a linear axis.
 
     ``x`` is the first axis as FITS counts them, which is the last one here.
@@ -40,7 +40,7 @@ def dimension_names(header: Header, shape: Shape) -> tuple[str, ...]:
     return tuple(names[::-1])
 
 
-def coordinates(header: Header, shape: Shape) -> dict[str, VirtualArray]:
+def coordinates(header: FitsHeader, shape: Shape) -> dict[str, VirtualArray]:
     """World coordinates of the pixels' centres along each axis that has some of its own (section 8.1)."""
     found: dict[str, VirtualArray] = {}
     for axis, (name, length) in enumerate(zip(dimension_names(header, shape)[::-1], shape[::-1], strict=True), 1):
@@ -60,7 +60,7 @@ def coordinates(header: Header, shape: Shape) -> dict[str, VirtualArray]:
     return found
 
 
-def _is_linear(header: Header, axis: int, count: int) -> bool:
+def _is_linear(header: FitsHeader, axis: int, count: int) -> bool:
     """Whether the axis' coordinate is a linear function of its own pixels alone."""
     if "-" in header.text(f"CTYPE{axis}") or header.text(f"CTYPE{axis}").upper() in ("COMPLEX", "PIXEL"):
         return False
@@ -76,12 +76,12 @@ def _is_linear(header: Header, axis: int, count: int) -> bool:
     return True
 
 
-def _rotated(header: Header, axis: int) -> bool:
+def _rotated(header: FitsHeader, axis: int) -> bool:
     """CROTA turns two axes (section 8.3); which other one it means is not said, so all but plain axes are left."""
     return bool(header.number(f"CROTA{axis}"))
 
 
-def _step(header: Header, axis: int) -> float | None:
+def _step(header: FitsHeader, axis: int) -> float | None:
     """The increment of an axis: CDELT times PC, or CD. None where none is given or it is zero."""
     diagonal = header.number(f"CD{axis}_{axis}")
     if diagonal is not None:

@@ -37,7 +37,8 @@ def read(path: Path, hdu: Any) -> tuple[np.ndarray, np.ndarray]:
     fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(path, overwrite=True)
     with fits.open(path) as file:
         theirs = np.array(file[1].data)
-    return np.asarray(ba.open(str(path))["COMPRESSED_IMAGE/data"][...]), theirs
+    root: Any = ba.open(str(path))
+    return np.asarray(root["COMPRESSED_IMAGE/data"][...]), theirs
 
 
 def pattern(shape: tuple[int, ...]) -> np.ndarray:
@@ -116,7 +117,7 @@ def test_tables(tmp_path: Path) -> None:
     units = [fits.BinTableHDU.from_columns(columns, name="B"), fits.TableHDU.from_columns(text, name="A")]
     fits.HDUList([fits.PrimaryHDU(), *units]).writeto(path, checksum=True)
     checked = ba.ScanOptions(extra={"fits": {"unpack_columns": True, "checksums": True}})
-    root = ba.open(ba.scan(str(path), options=checked))
+    root: Any = ba.open(ba.scan(str(path), options=checked))
     with fits.open(path, character_as_bytes=True) as file:
         for group, number in (("B", 1), ("A", 2)):
             for name in file[number].columns.names:

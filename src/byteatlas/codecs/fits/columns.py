@@ -36,7 +36,7 @@ Convert: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FitsColumn:
     """The codec."""
 
     stride: int
@@ -86,10 +86,10 @@ class Column:
         return lambda found: flip(found.astype(stored.newbyteorder("=")).view(dtype))
 
 
-def make(configuration: Configuration) -> Column:
+def make(configuration: Configuration) -> FitsColumn:
     """The codec from its configuration. Raises `InvalidMetadata`."""
     only(configuration, "stride", "offset", "dtype", "form")
     stride = integer(configuration, "stride", least=1, most=MOST_STRIDE)
     offset = integer(configuration, "offset", 0, least=0, most=stride)
     form = choice(configuration, "form", ("number", "unsigned", "bits", "logical"), "number")
-    return Column(stride, offset, type_string(configuration, "dtype", kinds="iufcSV"), form)
+    return FitsColumn(stride, offset, type_string(configuration, "dtype", kinds="iufcSV"), form)

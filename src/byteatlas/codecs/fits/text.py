@@ -32,7 +32,7 @@ SHORT = re.compile(rb"([0-9.])([+-])")
 
 
 @dataclass(frozen=True, slots=True)
-class TextColumn:
+class FitsTextColumn:
     """The codec."""
 
     stride: int
@@ -100,11 +100,11 @@ def _with_point(number: bytes, decimals: int) -> bytes:
     return digits + b"E%d" % (int(exponent or b"0") - decimals)
 
 
-def make(configuration: Configuration) -> TextColumn:
+def make(configuration: Configuration) -> FitsTextColumn:
     """The codec from its configuration. Raises `InvalidMetadata`."""
     only(configuration, "stride", "offset", "width", "decimals", "null")
     stride = integer(configuration, "stride", least=1, most=MOST_STRIDE)
     offset = integer(configuration, "offset", 0, least=0, most=stride)
     width = integer(configuration, "width", least=1, most=min(MOST_WIDTH, stride - offset))
     decimals = integer(configuration, "decimals", 0, least=0, most=MOST_WIDTH)
-    return TextColumn(stride, offset, width, decimals, text(configuration, "null", "").encode("latin-1", "replace"))
+    return FitsTextColumn(stride, offset, width, decimals, text(configuration, "null", "").encode("latin-1", "replace"))

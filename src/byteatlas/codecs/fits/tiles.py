@@ -41,7 +41,7 @@ MOST_PARTS = 1 << 16
 MOST_PIXEL = 8
 """Bytes of a stored pixel."""
 
-Unpack: TypeAlias = Callable[["Tile", Any, ArraySpec, np.dtype[Any]], NDArray[Any]]
+UnpackTile: TypeAlias = Callable[["Tile", Any, ArraySpec, np.dtype[Any]], NDArray[Any]]
 """Encoded bytes to the stored numbers, flat; the last argument is their type where nothing else says it."""
 
 
@@ -135,7 +135,7 @@ def _numbers(tile: Tile, data: Any, spec: ArraySpec, plain: np.dtype[Any]) -> ND
     return np.frombuffer(data, stored).astype(stored.newbyteorder("="))
 
 
-UNPACK: Mapping[str, Unpack] = {
+UNPACK: Mapping[str, UnpackTile] = {
     "RICE_1": _rice,
     "PLIO_1": _plio,
     "HCOMPRESS_1": _hcompress,

@@ -60,8 +60,10 @@ class FitsFile:
         return []
 
     def _image(self, number: int) -> NDArray[Any] | None:
-        meant = self.scaled[number].data
-        return meant if meant is not None and meant.dtype.kind in "iu" else self.stored[number].data
+        found: NDArray[Any] | None = self.scaled[number].data
+        if found is None or found.dtype.kind not in "iu":
+            found = self.stored[number].data
+        return found
 
     def _column(self, number: int, label: str) -> NDArray[Any] | None:
         unit = self.stored[number]

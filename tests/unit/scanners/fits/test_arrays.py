@@ -82,7 +82,7 @@ def test_axes_without_length(read: Any) -> None:
 # --------------------------------------------------------------------------------------- axes
 
 
-LINEAR = {
+LINEAR: dict[str, Any] = {
     "CTYPE1": "FREQ",
     "CRPIX1": 2.0,
     "CRVAL1": 10.0,
@@ -215,7 +215,7 @@ def test_numbers_as_text(read: Any, form: str, text: str, value: float) -> None:
 
 def test_text_without_a_value(read: Any) -> None:
     lines = b"  1.0 N/A 2.0e1    "
-    cards = {"TBCOL1": 1, "TNULL1": "N/A"}
+    cards: dict[str, Any] = {"TBCOL1": 1, "TNULL1": "N/A"}
     data = primary() + table(lines[:15], 5, [("V", "F5.1")], kind="TABLE", **cards)
     np.testing.assert_array_equal(read(data)["hdu_1/V"][...], [1.0, np.nan, 20.0])
     blank = primary() + table(b"     ", 5, [("V", "E5.1")], kind="TABLE", TBCOL1=1)
@@ -275,9 +275,9 @@ def test_stored_fixtures_are_what_the_script_writes(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_maps_keep_the_values(tmp_path: Path, name: str) -> None:
     virtual = ba.scan(str(FIXTURES / "fits" / name))
-    plain = ba.open(virtual)
+    plain: Any = ba.open(virtual)
     for target in (tmp_path / "a.json", tmp_path / "a.parquet"):
         ba.write(virtual, str(target))
-        again = ba.open(str(target))
+        again: Any = ba.open(str(target))
         for item in virtual.report:
             assert first_difference(again[item.path][...], plain[item.path][...]) is None
