@@ -147,12 +147,15 @@ def test_tiles_behind_each_other() -> None:
         pipe.decode(b"".join(packed)[:-1])
 
 
+DAMAGED = (b"", b"\0", b"\xff" * 50, gzip.compress(b"\0" * 7), b"\xdd\x99" + bytes(60))
+
+
 @pytest.mark.parametrize("algorithm", ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1", "NOCOMPRESS"])
-@pytest.mark.parametrize("data", [b"", b"\0", b"\xff" * 50, gzip.compress(b"\0" * 7), b"\xdd\x99" + bytes(60)])
-def test_tiles_that_are_damaged(algorithm: str, data: bytes) -> None:
+@pytest.mark.parametrize("which", range(len(DAMAGED)))
+def test_tiles_that_are_damaged(algorithm: str, which: int) -> None:
     pipe = pipeline((8, 8), "i2", "tile", algorithm=algorithm)
     try:
-        found = pipe.decode(data)
+        found = pipe.decode(DAMAGED[which])
     except CorruptChunk:
         return
     assert found.shape == (8, 8)
