@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.fits.htransform import inverse, levels
 from byteatlas.errors import CorruptChunk
-from byteatlas.values import dataclass
 
 HEADER = struct.Struct(">2s3iq3B")
 MAGIC = b"\xdd\x99"
@@ -64,36 +63,14 @@ def decode_hcompress(data: Any, rows: int, columns: int, smooth: bool) -> NDArra
     return inverse(found, scale if smooth else 0).astype(np.int32)
 
 
-@dataclass(slots=True)
 class _Stream:
-    """The bits after the header, and where reading is.
+    """The bits after the header, one a byte, and where reading is. Zeros follow, more than any code is long."""
 
-    Attributes:
-        bits: one a byte; zeros follow, more than any code is long.
-        values, lengths: for each position the value of the code that begins there, and its bits.
-        four: bits of the four codes from there on.
-    """
-
-    size: int
-    bits: NDArray[np.uint8]
-    values: NDArray[np.uint8]
-    lengths: NDArray[np.uint8]
-    four: bytes
-    at: int
+    __slots__ = ("at", "bits", "size")
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
         self.size, self.at = 8 * len(data), 0
         self.bits = np.concatenate([np.unpackbits(data), np.zeros(64, np.uint8)])
-        window = np.zeros(len(self.bits) - WINDOW, np.uint8)
-        for k in range(WINDOW):
-            window |= self.bits[k : k + len(window)] << (WINDOW - 1 - k)
-        self.values, self.lengths = VALUES[window], LENGTHS[window]
-        place = np.arange(len(window), dtype=np.int64)
-        two = place + self.lengths
-        np.minimum(two, len(window) - 1, out=two)
-        pair = self.lengths + self.lengths[two]
-        np.minimum(place + pair, len(window) - 1, out=two)
-        self.four = (pair + pair[two]).astype(np.uint8).tobytes()
 
     def _check(self) -> None:
         if self.at > self.size:
@@ -115,21 +92,23 @@ class _Stream:
             return np.empty(0, np.uint8)
         if self.at + 3 * count > self.size:
             raise CorruptChunk("hcompress: the stream ends too early")
-        four, at, places = self.four, self.at, []
+        values, lengths = _meanings(self.bits[self.at : self.at + WINDOW * (count + 5)])
+        four, at, places = _of_four(lengths), 0, []
         last = len(four) - 1
         for _ in range(-(-count // 4)):
             places.append(at)
             at += four[at]
             if at > last:
-                raise CorruptChunk("hcompress: the stream ends too early")
+                at = last
         where = np.empty((len(places), 4), np.int64)
         where[:, 0] = places
         for k in range(3):
-            where[:, k + 1] = where[:, k] + self.lengths[where[:, k]]
+            where[:, k + 1] = np.minimum(where[:, k] + lengths[where[:, k]], last)
         flat = where.reshape(-1)[:count]
-        self.at = int(flat[-1]) + int(self.lengths[flat[-1]])
+        self.at += int(flat[-1]) + int(lengths[flat[-1]])
         self._check()
-        return self.values[flat]
+        found: NDArray[np.uint8] = values[flat]
+        return found
 
     def planes(self, quadrant: NDArray[np.int64], count: int) -> None:
         """The bit planes of one quadrant of coefficients, the highest first."""
@@ -168,11 +147,30 @@ class _Stream:
         flat[negative] = -flat[negative]
 
 
+def _meanings(bits: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """For each position the value of the code that would begin there, and its bits."""
+    window = np.zeros(len(bits) - WINDOW, np.uint8)
+    for k in range(WINDOW):
+        window |= bits[k : k + len(window)] << (WINDOW - 1 - k)
+    return VALUES[window], LENGTHS[window]
+
+
+def _of_four(lengths: NDArray[np.uint8]) -> bytes:
+    """For each position the bits of the four codes from there on."""
+    place = np.arange(len(lengths), dtype=np.int32)
+    pair = lengths + lengths[np.minimum(place + lengths, len(lengths) - 1)]
+    four: NDArray[np.uint8] = pair + pair[np.minimum(place + pair, len(lengths) - 1)]
+    return four.tobytes()
+
+
+UPPER = np.array([[k >> 3, k >> 2 & 1] for k in range(16)], np.uint8).view(np.uint16).reshape(16)
+LOWER = np.array([[k >> 1 & 1, k & 1] for k in range(16)], np.uint8).view(np.uint16).reshape(16)
+"""The upper and the lower two of a cell's four bits, side by side."""
+
+
 def _expanded(cells: NDArray[np.uint8], rows: int, columns: int) -> NDArray[np.uint8]:
     """Cells as their four bits, two by two; the last row or column of cells may be half outside."""
-    out = np.empty((2 * cells.shape[0], 2 * cells.shape[1]), np.uint8)
-    out[0::2, 0::2] = cells >> 3
-    out[0::2, 1::2] = cells >> 2 & 1
-    out[1::2, 0::2] = cells >> 1 & 1
-    out[1::2, 1::2] = cells & 1
-    return out[:rows, :columns]
+    out = np.empty((2 * cells.shape[0], cells.shape[1]), np.uint16)
+    out[0::2] = UPPER[cells]
+    out[1::2] = LOWER[cells]
+    return out.view(np.uint8)[:rows, :columns]
