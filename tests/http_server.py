@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,9 +30,9 @@ class _Server(http.server.ThreadingHTTPServer):
 
 @contextmanager
 def serve(
-    files: Mapping[str, bytes], *, latency: float = 0.0, broken: frozenset[str] = frozenset()
+    files: Mapping[str, bytes], *, latency: float = 0.0, broken: frozenset[str] = frozenset(), etags: bool = False
 ) -> Iterator[Served]:
-    """Serve files by path (``/a.bin``); those in ``broken`` answer 403."""
+    """Serve files by path (``/a.bin``); those in ``broken`` answer 403. ``etags``: answers have one, of the content."""
     served = Served("")
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -68,6 +69,8 @@ def serve(
                 self.send_response(200)
             self.send_header("Content-Length", str(len(part)))
             self.send_header("Accept-Ranges", "bytes")
+            if etags:
+                self.send_header("ETag", f'"{zlib.crc32(data):x}"')
             self.end_headers()
             if body:
                 self.wfile.write(part)

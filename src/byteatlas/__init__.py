@@ -10,8 +10,10 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
 if TYPE_CHECKING:
+    from byteatlas.api.checking import check
     from byteatlas.api.combination import append, combine, concat, plan_combine, prepare_combine
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
+    from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
     from byteatlas.api.opening import copy, georeference, open
     from byteatlas.api.selection import mask, select
@@ -57,8 +59,9 @@ if TYPE_CHECKING:
     from byteatlas.executors.scanning import scan_many
     from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
-    from byteatlas.io.sources.layers import Retry
+    from byteatlas.io.retry import Retry
     from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
+    from byteatlas.manifest.ops.sources import SourceState
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
     from byteatlas.scanning.contract import ScanOptions
@@ -92,6 +95,7 @@ __all__ = [
     "InvalidMetadata",
     "MapWriteOptions",
     "MissingExtra",
+    "MultiZarrOptions",
     "NotFound",
     "Plan",
     "Policy",
@@ -104,6 +108,7 @@ __all__ = [
     "Retry",
     "ScanOptions",
     "SourceChanged",
+    "SourceState",
     "Unsupported",
     "Values",
     "VerifyItem",
@@ -115,6 +120,7 @@ __all__ = [
     "WritableArray",
     "append",
     "array_meta",
+    "check",
     "combine",
     "concat",
     "copy",
@@ -125,6 +131,7 @@ __all__ = [
     "levels_of",
     "load",
     "mask",
+    "multi_zarr",
     "open",
     "open_writable",
     "plan_combine",
@@ -140,8 +147,10 @@ __all__ = [
 
 
 _PLACES = {
+    "byteatlas.api.checking": "check",
     "byteatlas.api.combination": "append combine concat plan_combine prepare_combine",
     "byteatlas.api.indexing": "RefusalWarning load scan write",
+    "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",
     "byteatlas.api.opening": "copy georeference open",
     "byteatlas.api.selection": "mask select",
@@ -165,8 +174,9 @@ _PLACES = {
     "byteatlas.executors.scanning": "scan_many",
     "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
-    "byteatlas.io.sources.layers": "Retry",
+    "byteatlas.io.retry": "Retry",
     "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
+    "byteatlas.manifest.ops.sources": "SourceState",
     "byteatlas.manifest.options": "MapWriteOptions",
     "byteatlas.progress": "Progress",
     "byteatlas.scanning.contract": "ScanOptions",

@@ -12,9 +12,19 @@ one of them for a property of the file makes a wrong result out of a failure.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from byteatlas.types import ByteRange
+
+
+def _shown(text: str) -> str:
+    """A text as it may be shown: the URLs in it without secrets."""
+    if "://" not in text:
+        return text
+    from byteatlas.masking import masked
+
+    return masked(text)
 
 
 class ByteatlasError(Exception):
@@ -43,7 +53,7 @@ class CorruptFile(FileFault):
     """An archive file breaks its own format's rules."""
 
     def __init__(self, offset: int, why: str, url: str | None = None) -> None:
-        super().__init__(f"{url or 'file'}, byte {offset}: {why}")
+        super().__init__(_shown(f"{url or 'file'}, byte {offset}: {why}"))
         self.offset, self.why, self.url = offset, why, url
 
     def at(self, url: str) -> CorruptFile:
@@ -80,7 +90,7 @@ class CorruptChunk(FileFault):
         range: ByteRange | None = None,
     ) -> None:
         head = _place(array, chunk, url, range)
-        super().__init__(f"{head}: {why}" if head else why)
+        super().__init__(_shown(f"{head}: {why}" if head else why))
         self.why, self.array, self.chunk, self.url, self.range = why, array, chunk, url, range
 
 
@@ -96,12 +106,45 @@ class NotFound(ByteatlasError, KeyError):
     """The caller asked for a node, a file or a name that is not there."""
 
     def __init__(self, what: str, known: list[str] | None = None) -> None:
-        message = what if known is None else f"{what}; known: {', '.join(known) or 'none'}"
+        message = what if known is None else f"{what}; known: {shortlist(known)}"
         super().__init__(message)
         self.what, self.known = what, known
 
     def __str__(self) -> str:  # KeyError would print the repr
         return str(self.args[0])
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> NotFound:
+    """The error for a name that is not among those known, with the one that was probably meant.
+
+    >>> str(unknown("dimension", "tme", ["time", "lat"]))
+    "no dimension 'tme'; did you mean 'time'? known: time, lat"
+    """
+    names = list(known)
+    found = NotFound(f"no {kind} {name!r}", names)
+    found.args = (unknown_text(kind, name, names),)
+    return found
+
+
+def unknown_text(kind: str, name: str, known: Iterable[str]) -> str:
+    """What `unknown` says, for other errors."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    close = get_close_matches(name, names, 1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"no {kind} {name!r}; {hint}known: {shortlist(names)}"
+
+
+def shortlist(names: Iterable[str], most: int = 20) -> str:
+    """Names in a sentence: the first of them, where there are many.
+
+    >>> shortlist(["a", "b", "c"], most=2), shortlist([])
+    ('a, b ... (3 in all)', 'none')
+    """
+    found = list(names)
+    rest = f" ... ({len(found)} in all)" if len(found) > most else ""
+    return (", ".join(n or "/" for n in found[:most]) or "none") + rest
 
 
 class BadRequest(ByteatlasError, ValueError):
@@ -134,8 +177,12 @@ class MissingExtra(ByteatlasError, ImportError):
 class FetchFailed(ByteatlasError, OSError):
     """Bytes that should be there could not be fetched (missing file, refused, short read, time-out).
 
-    ``transient`` says that the same request may work when it is tried again (time-out, 429, 5xx). ``array`` and
-    ``chunk`` (its place in the grid) are known where the bytes are those of a chunk.
+    Attributes:
+        transient: the same request may work when it is tried again (time-out, 429, 5xx).
+        after: the seconds after which the server wants to be asked again, where it said so.
+        absent: the storage itself says that there is no such thing: nothing else means "not there".
+        denied: the storage does not give it out, to these credentials at least.
+        array, chunk: whose bytes these are (the chunk's place in the grid), where they are those of a chunk.
     """
 
     def __init__(
@@ -145,19 +192,38 @@ class FetchFailed(ByteatlasError, OSError):
         range: ByteRange | None = None,
         *,
         transient: bool = False,
+        absent: bool = False,
+        denied: bool = False,
+        after: float | None = None,
         array: str | None = None,
         chunk: tuple[int, ...] | None = None,
     ) -> None:
-        super().__init__(f"{_place(array, chunk, url, range)}: {why}")
-        self.url, self.why, self.range, self.transient = url, why, range, transient
+        super().__init__(_shown(f"{_place(array, chunk, url, range)}: {why}"))
+        self.url, self.why, self.range = _shown(url), _shown(why), range
+        self.transient, self.absent, self.denied, self.after = transient, absent, denied, after
         self.array, self.chunk = array, chunk
+
+    def located(
+        self, *, range: ByteRange | None = None, array: str | None = None, chunk: tuple[int, ...] | None = None
+    ) -> FetchFailed:
+        """The same error, with what its raiser could not know filled in."""
+        found = FetchFailed(
+            self.url, self.why, self.range or range, chunk=chunk if self.chunk is None else self.chunk,
+            array=array if self.array is None else self.array, transient=self.transient, absent=self.absent,
+            denied=self.denied, after=self.after,
+        )  # fmt: skip
+        found.__cause__ = self.__cause__
+        return found
 
 
 class SourceChanged(ByteatlasError):
-    """A source file is not the one that was indexed (size, modification time or etag differ)."""
+    """A file is not the one that was indexed, or a map not the one that was opened (size, time or etag differ)."""
 
-    def __init__(self, url: str, what: str, recorded: object, found: object) -> None:
-        super().__init__(f"{url}: {what} was {recorded} when indexed, is {found} now")
+    def __init__(self, url: str, what: str, recorded: object, found: object, *, when: str = "indexed") -> None:
+        advice = "open it again"
+        if when == "indexed":
+            advice = "index it again, or read it as it is with stamps='size' or 'off'"
+        super().__init__(_shown(f"{url}: {what} was {recorded} when {when}, is {found} now; {advice}"))
         self.url, self.what, self.recorded, self.found = url, what, recorded, found
 
 
@@ -165,13 +231,13 @@ class Absent(FileFault):
     """A file that another file names is not there."""
 
     def __init__(self, url: str, why: str = "there is no such file") -> None:
-        super().__init__(f"{url}: {why}")
-        self.url, self.why = url, why
+        super().__init__(_shown(f"{url}: {why}"))
+        self.url, self.why = _shown(url), _shown(why)
 
 
 class Forbidden(FileFault, PermissionError):
     """The policy in force, or the storage itself, does not allow this access."""
 
     def __init__(self, url: str, why: str) -> None:
-        super().__init__(f"{url}: {why}")
-        self.url, self.why = url, why
+        super().__init__(_shown(f"{url}: {why}"))
+        self.url, self.why = _shown(url), _shown(why)

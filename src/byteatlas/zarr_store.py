@@ -16,9 +16,12 @@ from byteatlas.errors import BadRequest, Forbidden, MissingExtra
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Opener
+from byteatlas.io.stamp import Check
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.reopening import place_of
 from byteatlas.store.reference import KeyRange, ReferenceStore
 from byteatlas.types import JSON, Buffer
+from byteatlas.values import replace
 
 try:
     from zarr.abc.store import ByteRequest, OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
@@ -35,7 +38,11 @@ class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it m
 
     Args:
         access: how the bytes may be reached; None = as the node's. ``storage_options``, ``policy``: short for one.
+        stamps: what of the sources is compared with the map's record of them (`Access.stamps`); None = what ``access``
+            says.
         opener: gives the source for each URL, instead of all of these.
+
+    It pickles, a map by its URL, options and stamp: unpickling raises `SourceChanged` when it was rewritten meanwhile.
 
     >>> import zarr
     >>> zarr.open_group(ReferenceZarrStore(byteatlas.load("air.json")), mode="r")  # doctest: +SKIP
@@ -49,17 +56,27 @@ class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it m
         access: Access | None = None,
         storage_options: Mapping[str, JSON] | None = None,
         policy: Policy | None = None,
+        stamps: Check | None = None,
     ) -> None:
         super().__init__(read_only=True)
         if not isinstance(node, (VirtualArray, VirtualGroup)):
             raise BadRequest(f"{type(node).__name__} is no virtual array or group")
         self._node = node
-        self._opener = opener or access_for(node, access, storage_options, policy).pool()
-        self._inner = ReferenceStore(node, self._opener)
+        how = access_for(node, access, storage_options, policy)
+        self._opener = opener or (how if stamps is None else replace(how, stamps=stamps)).pool()
+        self._inner = ReferenceStore(node, self._opener, check=stamps)
+        self._stamps = stamps
         self._pending: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pending] = WeakKeyDictionary()
 
     def __eq__(self, value: object) -> bool:
-        return isinstance(value, ReferenceZarrStore) and value._node is self._node
+        if not isinstance(value, ReferenceZarrStore):
+            return False
+        here = place_of(self._node)
+        there = place_of(value._node)
+        return value._node is self._node or (here is not None and there is not None and here.recipe == there.recipe)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._node, self._opener, self._stamps)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -69,7 +86,7 @@ class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it m
     def with_read_only(self, read_only: bool = False) -> ReferenceZarrStore:
         if not read_only:
             raise Forbidden("references:", "a reference map is read-only here")
-        return ReferenceZarrStore(self._node, opener=self._opener)
+        return _again(self._node, self._opener, self._stamps)
 
     @property
     def supports_writes(self) -> bool:
@@ -152,6 +169,10 @@ class ReferenceZarrStore(Store):  # type: ignore[misc]  # zarr is an extra: it m
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         for name in self._inner.names(prefix.strip("/")):
             yield name
+
+
+def _again(node: VirtualNode, opener: Opener, stamps: Check | None) -> ReferenceZarrStore:
+    return ReferenceZarrStore(node, opener=opener, stamps=stamps)
 
 
 def _ask(key: str, where: ByteRequest | None) -> KeyRange:

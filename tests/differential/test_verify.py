@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.tiff.raw_tiff import LONG, SHORT, Raw, gray, write
 from tests.archives import small_archive
 from tests.places import FIXTURES, ROOT
 
@@ -25,7 +26,7 @@ from byteatlas.verifying.compare import first_difference, same_attribute
 from byteatlas.verifying.native.place import BLOCK
 
 h5py = pytest.importorskip("h5py")
-pytest.importorskip("netCDF4")
+netcdf4 = pytest.importorskip("netCDF4")
 
 
 def status(report: VerifyReport, path: str) -> tuple[str, str]:
@@ -54,7 +55,7 @@ def test_scans_and_maps(tmp_path: Path) -> None:
 
 def test_combined(tmp_path: Path) -> None:
     files = small_archive()
-    combined = ba.combine(files, concat="time")
+    combined = ba.combine(files, concat="time", inline_uneven=0)
     report = ba.verify(combined)
     assert report.counts == {"equal": 9}
     assert next(i for i in report.items if i.path == "sst").files == len(files)
@@ -83,7 +84,7 @@ def test_packed_in_different_ways(tmp_path: Path) -> None:
         packed(tmp_path / "2.nc", 2, "i2", 0.25, 1.0, -9),
         packed(tmp_path / "3.nc", 4, "i4", 0.01, 5.0, 7),
     ]
-    combined = ba.combine(files, concat="time")
+    combined = ba.combine(files, concat="time", inline_uneven=0)
     report = ba.verify(combined)
     assert report.ok, report
     assert status(report, "a") == ("equal", "packed in several ways: unpacked values compared")
@@ -231,6 +232,40 @@ def test_libraries_read_files_that_are_not_local(
 
     with pytest.raises(FetchFailed, match="connection lost"), reader(Broken(data, "memory://far")) as broken:
         broken.array(path, locator)
+
+
+def test_text_that_is_no_utf8(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        text = h5py.string_dtype()
+        data = file.create_dataset("x", data=np.arange(3.0))
+        data.attrs.create("long", b"km\xb2", dtype=text)
+        data.attrs["fixed"] = np.array([b"km\xb2", b"ab"], "S3")
+        data.attrs[b"n\xb2"] = 3
+    with netcdf4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_CLASSIC") as dataset:
+        dataset.createDimension("x", 3)
+        variable = dataset.createVariable("x", "f4", ("x",))
+        variable.units, variable.other = "kmQ", "\u20acQ"
+    raw = (tmp_path / "a.nc").read_bytes()
+    (tmp_path / "a.nc").write_bytes(raw.replace(b"kmQ", b"km\xb2").replace(b"\x82\xacQ", b"\x82\xac\xff"))
+    for name in ("a.h5", "a.nc"):
+        assert [(i.status, i.detail) for i in ba.verify(tmp_path / name).items] == [("equal", "")]
+
+
+@pytest.mark.parametrize("space", ["RGB", "YCBCR"])
+def test_old_jpeg_tagged_rgb(space: str, tmp_path: Path) -> None:
+    imagecodecs = pytest.importorskip("imagecodecs")
+    ramp = np.stack(np.broadcast_arrays(*np.ogrid[0:48, 0:64], np.int64(90)), -1).astype("u1")
+    data = imagecodecs.jpeg_encode(ramp, level=95, colorspace="RGB", outcolorspace=space, subsampling="444")
+    tags = {258: (SHORT, [8, 8, 8]), 262: (SHORT, [2]), 513: (LONG, [8]), 514: (LONG, [len(data)])}
+    (tmp_path / "a.tif").write_bytes(write([Raw(gray(64, 48, compression=6, samples=3, rows=48) | tags, [data])]))
+    assert [i.status for i in ba.verify(tmp_path / "a.tif").items] == ["equal"]
+
+
+def test_group_3_of_two_dimensions(tmp_path: Path) -> None:
+    data = bytes.fromhex("001c270017001c270012c0")
+    tags = gray(6, 4, 1, compression=3, photometric=0, rows=4) | {292: (LONG, [1])}
+    (tmp_path / "a.tif").write_bytes(write([Raw(tags, [data])]))
+    assert [i.status for i in ba.verify(tmp_path / "a.tif").items] == ["equal"]
 
 
 def test_differences() -> None:

@@ -99,7 +99,7 @@ def fields(value: Any) -> dict[str, Any]:
 @given(tiled())
 def test_tiles_make_the_whole(case: tuple[list[VirtualGroup], Files, NDArray[Any], tuple[str, ...]]) -> None:
     groups, files, expected, concat = case
-    both = combine(groups, CombineOptions(concat=concat), read=files.read)
+    both = combine(groups, CombineOptions(concat=concat, inline_uneven=0), read=files.read)
     root: Any = open_node(both, files)
     np.testing.assert_array_equal(root["v"][...].astype("f8"), expected)
     assert [root[d].shape[0] for d in concat] == [expected.shape[DIMS.index(d)] for d in concat]

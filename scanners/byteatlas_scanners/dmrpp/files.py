@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteatlas.errors import FileFault, InvalidMetadata
-from byteatlas.io.policy import join
+from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, Stat
 from byteatlas.scanning.parsers import settle

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from byteatlas.errors import CorruptFile, FileFault, Unsupported
-from byteatlas.io.policy import join
+from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse, ScanOptions, Stat
 from byteatlas.scanning.parsers import elsewhere, gather, settle

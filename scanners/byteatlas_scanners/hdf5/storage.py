@@ -45,7 +45,7 @@ def locate(form: Form, what: Description, options: ScanOptions, sources: tuple[S
     shape, size = what.shape, what.type.size
     if math.prod(shape) * size > MOST_ELEMENTS:
         raise CorruptFile(form.base, f"a dataset of shape {shape}")
-    _check_readable(form, what)
+    _check_readable(what)
     match what.layout:
         case Compact(data):
             return _compact(form, shape, size, data)
@@ -60,13 +60,13 @@ def locate(form: Form, what: Description, options: ScanOptions, sources: tuple[S
             raise Unsupported(Reason.VIRTUAL_DATASET, "a virtual dataset")
 
 
-def _check_readable(form: Form, what: Description) -> None:
+def _check_readable(what: Description) -> None:
     """What was never written and has no fill value has no values: libhdf5 does not read it (H5D__read)."""
     place, fill = what.layout, what.fill
     if fill.defined or fill.when == fillvalue.NEVER or what.external or not math.prod(what.shape):
         return
     if isinstance(place, (Contiguous, Chunked)) and place.address is None:
-        raise CorruptFile(form.base, "never written, and without a fill value: there is nothing to read")
+        raise Unsupported(Reason.NEVER_WRITTEN, "never written, and without a fill value: there is nothing to read")
 
 
 def _whole(shape: tuple[int, ...]) -> tuple[int, ...]:

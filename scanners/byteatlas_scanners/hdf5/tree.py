@@ -12,7 +12,7 @@ from byteatlas.scanning.report import INCOMPLETE, left_out, refusal
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.hdf5.dataset import Description, encodings
-from byteatlas_scanners.hdf5.dims import Names
+from byteatlas_scanners.hdf5.dims import NOT_COORDINATE, Names
 from byteatlas_scanners.hdf5.format import datatype
 from byteatlas_scanners.hdf5.format.layout import Chunked, Virtual
 from byteatlas_scanners.hdf5.format.links import Hard, Link
@@ -27,6 +27,8 @@ from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, H5Group
 MOST_DEPTH = 128
 MOST_REPEATED = 100_000
 """Nodes that may appear under more than one path."""
+NO_VALUES = frozenset((Reason.NEVER_WRITTEN, Reason.DATASPACE))
+"""Why a dataset has no values, but may have attributes all the same."""
 
 
 @dataclass(slots=True)
@@ -101,8 +103,17 @@ class Builder:
             case Dataset():
                 if self.facts[id(file)].names.scales[address].placeholder:
                     return
-                arrays[link.name] = array = self.array(file, node)
-                self._note(path, file, address, array)
+                name = self._shown(file, group, link.name)
+                try:
+                    arrays[name] = array = self.array(file, node)
+                except Unsupported as error:
+                    if error.reason in NO_VALUES and (told := self.facts[id(file)].attributes.get(address)):
+                        groups[name] = VirtualGroup(GroupMeta(told))
+                        raise Unsupported(
+                            error.reason, f"{error.detail}; its attributes are those of a group"
+                        ) from error
+                    raise
+                self._note(path.removesuffix(link.name) + name, path, file, address, array)
             case H5Group():
                 if (id(file), address) in above:
                     return  # the members of a group above it are there under that path
@@ -116,14 +127,28 @@ class Builder:
             case _:
                 pass  # a committed datatype
 
-    def _note(self, path: str, file: File, address: int, array: VirtualArray) -> None:
+    def _shown(self, file: File, group: int, name: str) -> str:
+        """A dataset's name as netCDF shows it: a variable named like a dimension that is not its own has a prefix."""
+        own = name.removeprefix(NOT_COORDINATE)
+        if own in ("", name):
+            return name
+        node = file.objects[group]
+        links = node.links if isinstance(node, H5Group) else []
+        other = next((link.target for link in links if link.name == own), None)
+        if other is None:
+            return own
+        scale = self.facts[id(file)].names.scales.get(other.address) if type(other) is Hard else None
+        return own if scale is not None and scale.placeholder else name
+
+    def _note(self, path: str, stored: str, file: File, address: int, array: VirtualArray) -> None:
         facts, detail = self.facts[id(file)], ""
         if address in facts.lost or address in facts.names.lost:
             axes = [f"axis {axis} ({why})" for axis, why in facts.names.lost.get(address, {}).items()]
             parts = left_out("attributes", facts.lost.get(address, [])), left_out("names of dimensions", axes)
             detail = "; ".join(filter(None, parts))
         inlined = bool(getattr(array.manifest, "inlined", None))
-        self.report.append(ReportItem(path, "inlined" if inlined else "virtual", None, detail))
+        locators = (stored,) if stored != path else ()
+        self.report.append(ReportItem(path, "inlined" if inlined else "virtual", None, detail, locators))
 
     def array(self, file: File, node: Dataset) -> VirtualArray:
         """A dataset as an array, built at its first use. Raises why it is refused."""

@@ -8,6 +8,7 @@ from byteatlas.scanning.duties import chosen
 from byteatlas_scanners.tiff.build import to_group
 from byteatlas_scanners.tiff.ifd import read_directories
 from byteatlas_scanners.tiff.peek import peek
+from byteatlas_scanners.tiff.preview import complete
 from byteatlas_scanners.tiff.series import arrange
 from byteatlas_scanners.tiff.sidecar import SUFFIX, with_sidecar
 
@@ -32,6 +33,7 @@ class TiffScanner(Scanner):
         """
         size = source.size or 0
         directories = yield from read_directories(size)
+        directories = yield from complete(directories, size)
         peeks = yield from peek(directories, size)
         contents = arrange(directories, size, peeks)
         if chosen(self, options)["sidecar_masks"]:

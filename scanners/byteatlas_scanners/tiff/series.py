@@ -139,11 +139,10 @@ def arrange(directories: Directories, size: int, peeks: Mapping[str, Peek]) -> C
     drafts: list[_Draft] = []
     for ifd in directories.ifds:
         page = reader.page(ifd)
-        if page is None:
-            continue
-        _place(page, drafts)
+        if page is not None:
+            _place(page, drafts)
         if ifd.subs:
-            _place_subs(ifd, drafts, reader)
+            _place_subs(ifd, None if page is None else drafts[-1], drafts, reader)
     if directories.broken is not None:
         reader.refused.append(Refused(f"page/{len(directories.ifds)}", directories.broken))
     return Contents(tuple(_images(drafts, reader)), tuple(reader.refused))
@@ -162,8 +161,8 @@ def _place(page: Page, drafts: list[_Draft]) -> None:
     drafts.append(_Draft(page))
 
 
-def _place_subs(ifd: Ifd, drafts: list[_Draft], reader: _Reader) -> None:
-    owner = drafts[-1]
+def _place_subs(ifd: Ifd, owner: _Draft | None, drafts: list[_Draft], reader: _Reader) -> None:
+    """Put the sub-directories of a page where they belong; below a refused one (no owner) the first is the image."""
     for j, sub in enumerate(ifd.subs):
         if isinstance(sub, FileFault):
             reader.refused.append(Refused(f"{ifd.name}/sub/{j}", sub))
@@ -171,7 +170,10 @@ def _place_subs(ifd: Ifd, drafts: list[_Draft], reader: _Reader) -> None:
         page = reader.page(sub)
         if page is None:
             continue
-        if page.is_mask:
+        if owner is None:
+            owner = _Draft(page)
+            drafts.append(owner)
+        elif page.is_mask:
             owner.masks.append(page)
         elif _is_level(owner.page, page) and (page.is_reduced or not owner.page.is_reduced):
             owner.levels.append(page)

@@ -16,7 +16,7 @@ from byteatlas.io.local import absolute
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
-from byteatlas.types import JSON
+from byteatlas.types import JSON, ByteRange
 from byteatlas.values import replace
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def scan(
     on_refusal: OnRefusal = "warn",
     options: ScanOptions | None = None,
     side_file: Target | None = None,
+    window: ByteRange | None = None,
     access: Access | None = None,
     storage_options: Mapping[str, JSON] | None = None,
     policy: Policy | None = None,
@@ -54,6 +55,8 @@ def scan(
         side_file: where to write values that are decoded while scanning (variable-length data above all) and are too
             large for a map (`ScanOptions.inline_most`); references then lead there. None = such datasets are refused
             above `ScanOptions.max_inline`, and in the map below it. No file is written when nothing is that large.
+        window: scan only this part of the file, which is a file of its own in it (a member of an archive that is stored
+            as it is): its offset and length in bytes. The references lead to the file itself.
         access: how bytes may be reached; the result keeps it. ``storage_options`` and ``policy`` are short for one.
         policy: which other files the file may lead to (external links, raw storage, virtual datasets). By default a
             local file may lead anywhere, one from the network to nothing on this machine.
@@ -84,6 +87,7 @@ def scan(
         chosen,
         format=format,
         progress=None if progress is None else lambda n: progress(Progress("scan", place, n)),
+        window=_range_of(window),
     )
     if origin_of(name) != FILES:
         from byteatlas.manifest.origin import marked
@@ -92,9 +96,22 @@ def scan(
     if side_file is not None:
         from byteatlas.manifest.ops.inline import aside
 
-        found = aside(found, absolute(os.fspath(side_file)), chosen.inline_most, access.storage_options)
+        found = aside(found, absolute(os.fspath(side_file)), chosen.inline_most, access)
     _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
     return tree(found, access)
+
+
+def _range_of(window: object) -> ByteRange | None:
+    """A part of a file, given as two numbers."""
+    match window:
+        case None:
+            return None
+        case ByteRange():
+            return window
+        case (int(offset), int(length)):
+            return ByteRange(offset, length)
+        case _:
+            raise BadRequest("window is two numbers: the part's offset and length in bytes")
 
 
 def load(
@@ -142,7 +159,7 @@ def _read(target: str | References, access: Access) -> VirtualTree | VirtualArra
 
 
 def write(
-    node: VirtualNode,
+    node: VirtualNode | References,
     target: Target | MutableMapping[str, JSON],
     *,
     format: Format | None = None,
@@ -159,6 +176,7 @@ def write(
     An interrupted write leaves an older map as it was.
 
     Args:
+        node: virtual arrays; or references as a dict (see `load`).
         target: a file or folder, by path or URL; or a dict, which then holds the references (version 1, or 0 with
             ``format="json-v0"``) and nothing else.
         access: how the target may be reached, ``storage_options`` and ``policy`` short for one; None = as the node.
@@ -172,6 +190,8 @@ def write(
     """
     from byteatlas.manifest.references import write_references
 
+    if isinstance(node, Mapping):
+        node = load(node, access=access, storage_options=storage_options, policy=policy)
     how = access_for(node, access, storage_options, policy)
     if options is not None:
         from byteatlas.manifest.options import MapWriteOptions

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from byteatlas.api.opening import Openable, how_for, opened
+from byteatlas.api.targets import check_zarr_format, expect
+from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.types import JSON
@@ -37,6 +39,9 @@ def to_model(
     """
     from byteatlas.array.models import model_of
 
+    expect(path, str, "path")
+    if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 0):
+        raise BadRequest("depth is a number of levels, 0 or more; None is all of them")
     return model_of(opened(target, path, how_for(target, access, storage_options, policy)), depth=depth)
 
 
@@ -64,5 +69,6 @@ def from_model(
     from byteatlas.array.models import create_from_model
     from byteatlas.store.write import writable
 
+    check_zarr_format(zarr_format)
     with writable(target, Access.of(access, storage_options).storage_options) as store:
         create_from_model(model, store, path, zarr_format=zarr_format, overwrite=overwrite, consolidated=consolidated)

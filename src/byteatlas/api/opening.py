@@ -15,7 +15,6 @@ from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.store.base import Store
 from byteatlas.types import JSON
-from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from byteatlas.array import Node, ReadOptions
@@ -54,6 +53,7 @@ def open(
     from byteatlas.array import ReadOptions, open_node
 
     expect(options, ReadOptions, "options")
+    expect(path, str, "path")
     options = options or ReadOptions()
     if isinstance(target, Store) or (isinstance(target, Mapping) and not is_references(target)):
         from byteatlas.array import open_store
@@ -61,7 +61,7 @@ def open(
         return open_store(target, path, options=options)
     if isinstance(target, (VirtualArray, VirtualGroup)):
         how = access_for(target, access, storage_options, policy)
-        return open_node(target, how.pool(), path=path, options=_checking(options, how))
+        return open_node(target, how.pool(), path=path, options=options)
     how = Access.of(access, storage_options, policy)
     if not isinstance(target, Mapping):
         url, how = place_of(target, how)
@@ -71,7 +71,7 @@ def open(
             return open_store(_root_of(url), path, access=how, options=options)
         target = url
     node = load(target, access=how, absent_parts=absent_parts)
-    return open_node(node, how.pool(), path=path, options=_checking(options, how))
+    return open_node(node, how.pool(), path=path, options=options)
 
 
 def opened(target: Openable | Node, path: str, access: Access) -> Node:
@@ -85,11 +85,6 @@ def opened(target: Openable | Node, path: str, access: Access) -> Node:
             raise BadRequest(f"{path!r}: an array has no members")
         return target
     return open(target, path=path, access=access)
-
-
-def _checking(options: ReadOptions, access: Access) -> ReadOptions:
-    """What of sources is compared is said by the reader's options, else by how they may be reached."""
-    return options if options.check is not None or access.stamps == "free" else replace(options, check=access.stamps)
 
 
 def _root_of(url: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, unknown_text
 from byteatlas.io.access import Access
 from byteatlas.values import replace
 
@@ -37,13 +37,15 @@ def chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Ma
 
     Raises `BadRequest` for a name that is no option.
     """
+    from dataclasses import fields
+
     from byteatlas.combining.model import CombineOptions
 
     if options is not None and not isinstance(options, CombineOptions):
         raise BadRequest(f"options is {type(options).__name__}, CombineOptions was expected")
     dims = (concat,) if isinstance(concat, str) else tuple(concat)
-    try:
-        changed = replace(options or CombineOptions(), **more)
-    except TypeError as error:
-        raise BadRequest(f"combine: {error}") from error
+    known = [f.name for f in fields(CombineOptions)]
+    if strange := [name for name in more if name not in known]:
+        raise BadRequest(unknown_text("option", strange[0], known))
+    changed = replace(options or CombineOptions(), **more)
     return replace(changed, concat=dims) if dims else changed

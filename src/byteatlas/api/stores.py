@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+from byteatlas.api.targets import check_zarr_format
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.types import JSON
@@ -59,6 +60,7 @@ def create_group(
     """
     from byteatlas.array.writing.write import create_group as create
 
+    check_zarr_format(zarr_format)
     create(_store(target, access, storage_options), path, attributes=attributes, zarr_format=zarr_format)
 
 

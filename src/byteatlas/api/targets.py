@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import BinaryIO, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import BinaryIO, TypeAlias, TypeVar
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access
@@ -13,6 +13,7 @@ from byteatlas.io.sources.open_file import is_open_file, source_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.types import JSON
 
+T = TypeVar("T")
 Target: TypeAlias = str | os.PathLike[str]
 Readable: TypeAlias = Target | BinaryIO
 """What can be read from: a path, a URL, or an open binary file that can seek."""
@@ -32,6 +33,26 @@ def expect_many(inputs: object, name: str) -> None:
         raise BadRequest(f"{name} is a list; give [{os.fspath(inputs)!r}] for one alone")
 
 
+def check_zarr_format(value: object) -> None:
+    """Raise `BadRequest` for a version of Zarr that cannot be written. None is left to the verb."""
+    if value is not None and (isinstance(value, bool) or value not in (2, 3)):
+        raise BadRequest(f"zarr_format is {value}; known: 2, 3")
+
+
+def each_of(inputs: Iterable[T] | Target, name: str, access: Access | None = None) -> list[T | str]:
+    """Inputs as a list. One path alone is that path, and a pattern (``maps/*.json``) the files that it stands for.
+
+    Raises `BadRequest` for what is no list, `NotFound` for a pattern that no file fits.
+    """
+    if isinstance(inputs, (str, os.PathLike)):
+        from byteatlas.io.globbing import expanded
+
+        return list(expanded(os.fspath(inputs), (access or DEFAULT).storage_options))
+    if isinstance(inputs, (bytes, Mapping)) or is_open_file(inputs) or not isinstance(inputs, Iterable):
+        raise BadRequest(f"{name} is {type(inputs).__name__}; a list was expected, or one path or pattern")
+    return list(inputs)
+
+
 def expect_group(value: object) -> None:
     """Raise `BadRequest` for anything but virtual arrays: the name of a map has to be loaded first."""
     if not isinstance(value, (VirtualArray, VirtualGroup)):
@@ -39,16 +60,21 @@ def expect_group(value: object) -> None:
 
 
 def place_of(target: Readable, access: Access) -> tuple[str, Access]:
-    """The URL of what a caller names, and the access with which it is found under it."""
+    """The URL of what a caller names, and the access with which it is found under it.
+
+    Options for all URLs are from now on for the server of this one: what it names elsewhere gets no credentials.
+    """
     if is_open_file(target):
         found = source_of(target)
         return (found, access) if isinstance(found, str) else (found.url, access.with_files((found,)))
+    if isinstance(target, (bytes, bytearray, memoryview)):
+        raise BadRequest("bytes are no path: hand in what they hold as io.BytesIO(data), or a path as text")
     if not isinstance(target, (str, os.PathLike)):
         raise BadRequest(f"{type(target).__name__} is no path, URL or open file")
     url = os.fspath(target)
     if not isinstance(url, str):
-        raise BadRequest(f"{url!r} is a path of bytes; text was expected")
-    return url, access
+        raise BadRequest("the path is bytes; text was expected (os.fsdecode makes one of it)")
+    return url, access.kept_to(url)
 
 
 def access_for(

@@ -74,6 +74,11 @@ class Array(Indexed):
         return chunk_lengths(self._meta) if self._inner_shape is not None else None
 
     @property
+    def locator(self) -> Locator:
+        """Where its stored chunks lie."""
+        return self._locator
+
+    @property
     def options(self) -> ReadOptions:
         return self._options
 

@@ -45,6 +45,8 @@ def levels_of(group: Group) -> list[tuple[PyramidLevel, Node]]:
 
     Raises `NotFound` for a level whose node is not there.
     """
+    if not isinstance(group, Group):
+        raise BadRequest(f"{type(group).__name__} instead of a group: what does open give for it?")
     return [(level, group[level.path]) for level in levels(group.attrs)]
 
 

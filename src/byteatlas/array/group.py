@@ -18,6 +18,11 @@ Node: TypeAlias = "Array | Group"
 class MemberSource(Protocol):
     """Where a group's members come from: a virtual tree, or a store."""
 
+    @property
+    def stored(self) -> bool:
+        """Whether it is a Zarr store, whose chunks lie under keys of their own."""
+        ...
+
     def members(self, path: str) -> Mapping[str, NodeKind]:
         """The children of the group at ``path``, in order. Raises `Unsupported` when they cannot be listed."""
         ...
@@ -42,6 +47,11 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
     def __init__(self, meta: GroupMeta, hierarchy: MemberSource, path: str = "") -> None:
         super().__init__(meta, path)
         self._hierarchy = hierarchy
+
+    @property
+    def stored(self) -> bool:
+        """Whether it lies in a Zarr store; else it is virtual: a map's or a scanned file's."""
+        return self._hierarchy.stored
 
     def __getitem__(self, path: str) -> Node:
         if not isinstance(path, str):

@@ -71,7 +71,8 @@ class ArrayHandle(NodeHandle[ArrayMeta]):
 
     @property
     def dims(self) -> tuple[str | None, ...] | None:
-        return self._meta.dimension_names
+        """Names of the axes, None where they have none; ``()`` without axes."""
+        return self._meta.dimension_names if self._meta.shape else ()
 
     @property
     def fill_value(self) -> Any:

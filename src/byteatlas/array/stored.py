@@ -28,6 +28,10 @@ class StoredHierarchy:
     options: ReadOptions = DEFAULT
     registry: Mapping[str, Any] | None = None
 
+    @property
+    def stored(self) -> bool:
+        return True
+
     def members(self, path: str) -> Mapping[str, NodeKind]:
         return self.nodes.children(path)
 

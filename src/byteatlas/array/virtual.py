@@ -27,6 +27,10 @@ class VirtualHierarchy:
     options: ReadOptions = DEFAULT
     registry: Mapping[str, Any] | None = field(default=None)
 
+    @property
+    def stored(self) -> bool:
+        return False
+
     def members(self, path: str) -> Mapping[str, NodeKind]:
         node = self._find(path)
         if isinstance(node, VirtualArray):
@@ -55,7 +59,7 @@ class VirtualHierarchy:
             )
         return Array(
             node.meta,
-            ManifestLocator(node.manifest, self.opener, self.options.check or "free"),
+            ManifestLocator(node.manifest, self.opener, self.options.check),
             path,
             self.options,
             self.registry,

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -52,7 +53,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.table and not args[0].startswith("-"):
-            ctx.fail(f"no command {args[0]!r}; commands: {', '.join(self.table)}")
+            ctx.fail(errors.unknown_text("command", args[0], self.table))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -79,6 +80,9 @@ def status_of(error: errors.ByteatlasError) -> int:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # names of files need not be text
+            stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -97,6 +101,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output went away (``| head``): not an error, but Python would complain when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 4)
 
 
 def _complain(text: str, status: int) -> int:

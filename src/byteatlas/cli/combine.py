@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from byteatlas.cli import common
+from byteatlas.cli.map_io import OVERWRITE, check_out, write_map
 from byteatlas.combining import (
     ByOrder,
     CombineOptions,
@@ -21,7 +22,9 @@ from byteatlas.combining import (
     Plan,
     Values,
 )
+from byteatlas.combining.coordinates.find import no_dimension
 from byteatlas.errors import BadRequest, Conflict
+from byteatlas.executors.running import check_executor
 from byteatlas.io.access import Access
 from byteatlas.types import JSON
 
@@ -59,6 +62,7 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
 @click.option("--dask", metavar="ADDRESS|local", help="Read files on a Dask cluster.")
 @click.option("--append", is_flag=True, help="Add to the map OUT, which exists; files that it has are passed over.")
 @click.option("--replace", is_flag=True, help="With --append: files with the same coordinates replace older ones.")
+@OVERWRITE
 @common.json_option
 @common.storage_option
 def combine(
@@ -69,6 +73,7 @@ def combine(
     dry_run: bool,
     append: bool,
     replace: bool,
+    overwrite: bool,
     executor: str | None,
     dask: str | None,
     as_json: bool,
@@ -90,6 +95,10 @@ def combine(
     if replace and not append:
         raise click.UsageError("--replace goes with --append")
     options = chosen(concat, coord, choices)
+    if executor is not None:
+        check_executor(executor)
+    if output is not None and not append:
+        check_out(output, None, access)
     if append and not dry_run:
         return appended(inputs, str(output), options, replace, as_json, access)
     if executor is None and dask is None:
@@ -100,6 +109,7 @@ def combine(
         if found is None:
             return 3
         prepared = found
+    check_dimensions(prepared)
     if as_json:
         common.print_json(plan_json(prepared.plan))
     elif dry_run:
@@ -109,10 +119,22 @@ def combine(
             return 5
         raise Conflict([f.sentence() for f in prepared.conflicts])
     if output is not None and not dry_run:
-        ba.write(prepared.result(), output, access=access)
+        write_map(prepared.result(), output, {"overwrite": overwrite}, access)
         if not as_json:
             show_summary(prepared.plan, output)
     return 0
+
+
+def check_dimensions(prepared: PreparedTree) -> None:
+    """Raise `BadRequest` for a dimension that no file has, and nobody says where its values come from: a typing error,
+    most often."""
+    context = prepared.context
+    for dim in context.dims:
+        if dim.new and dim.name not in context.options.coords:
+            arrays = [a for i in context.inputs for a in i.arrays.values()]
+            known = dict.fromkeys(d for a in arrays for d in a.meta.dimension_names or ())
+            advice = f"for a new dimension, --coord {dim.name}=order says that files are in order"
+            raise BadRequest(f"{no_dimension(dim.name, [d for d in known if d])}; {advice}")
 
 
 def side_by_side(

@@ -10,9 +10,9 @@ import click
 
 from byteatlas.cli import common
 from byteatlas.cli.map_io import load_map
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, unknown
 from byteatlas.io.access import Access
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.manifest.ops.common import all_arrays
 
 
 @click.command(epilog="Exit status: 0 the maps mean the same, 1 they differ.")
@@ -69,9 +69,11 @@ def stats(
             raise click.UsageError("--slice needs --array")
         found = figures(node)
     else:
-        child = node[path] if isinstance(node, VirtualGroup) else node
-        if not isinstance(child, VirtualArray):
-            raise BadRequest(f"{path} is no array")
+        arrays = dict(all_arrays(node))
+        clean = path.strip("/")
+        if clean not in arrays:
+            raise unknown("array", clean, arrays)
+        child = arrays[clean]
         found = [array_stats(path, child)]
         if selection is not None:
             _print_cost(asdict(cost(child, parse_slices(selection))), as_json)

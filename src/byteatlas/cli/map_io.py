@@ -8,13 +8,16 @@ from typing import Any, TypeVar, get_args
 import click
 
 from byteatlas.cli import common
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, ByteatlasError, Conflict, FetchFailed
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.types import JSON
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace a map of other files. What is no map is kept.")
 
 
 def output_options(command: F) -> F:
@@ -24,15 +27,22 @@ def output_options(command: F) -> F:
         click.option("--relative", is_flag=True, help="Write source URLs relative to the map's folder."),
         click.option("--templates", is_flag=True, help="JSON: shorten with templates and generated references."),
         click.option("--record-size", type=click.IntRange(1), default=100_000, show_default=True, help="Parquet rows."),
+        OVERWRITE,
     ]
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def write_map(node: VirtualNode, out: str, choices: Mapping[str, Any], access: Access) -> None:
+def write_map(
+    node: VirtualNode, out: str, choices: Mapping[str, Any], access: Access, source: str | None = None
+) -> None:
+    """Write what a command made of the map ``source``, which may be replaced by it."""
+    from byteatlas.io.local import absolute
     from byteatlas.manifest.references import write_references
 
+    if not choices["overwrite"] and (source is None or absolute(source) != absolute(out)):
+        check_subject(node, out, choices.get("form"), access)
     more = {k: choices[k] for k in ("relative", "templates", "record_size", "consolidated") if k in choices}
     write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access)
 
@@ -55,3 +65,65 @@ def said(as_json: bool, out: str, **facts: JSON) -> None:
         common.print_json({"written": out, **facts})
     else:
         click.echo(f"wrote {out}" + "".join(f", {k} {v}" for k, v in facts.items()))
+
+
+def check_out(out: str, form: Format | None, access: Access) -> Format:
+    """The form of a map to be written; errors about its name, and what is there, before any work is done."""
+    from byteatlas.io.local import absolute
+    from byteatlas.manifest.targets import check_there, format_for
+
+    url = absolute(out).rstrip("/")
+    chosen = format_for(url, form)
+    check_there(url, chosen, access)
+    return chosen
+
+
+def check_subject(node: VirtualNode, out: str, form: Format | None, access: Access) -> None:
+    """Raise `Conflict` when a map would take the place of one that has nothing to do with it."""
+    from byteatlas.manifest.targets import is_of_others
+
+    if check_out(out, form, access) == "icechunk":  # keeps what it had as an older snapshot
+        return
+    there = existing_map(out, access)
+    if there is not None and is_of_others(node, there):
+        raise Conflict([f"{out} is a map of other files (--overwrite replaces it)"], "write")
+
+
+def existing_map(out: str, access: Access) -> VirtualNode | None:
+    """The map under a name, where there is one. Raises `Conflict` when it cannot be read."""
+    from byteatlas.manifest.references import read_references
+
+    try:
+        return read_references(out, access=access)
+    except FetchFailed:
+        return None
+    except ByteatlasError as error:
+        if is_empty(out):
+            return None
+        raise Conflict([f"{out} is there and cannot be read as a map ({error}); --overwrite replaces it"]) from error
+
+
+def is_empty(out: str) -> bool:
+    from pathlib import Path
+
+    from byteatlas.io.local import local_path
+
+    path = local_path(out)
+    return path is not None and Path(path).is_file() and not Path(path).stat().st_size
+
+
+def make_folder(out: str) -> None:
+    """Make a folder for maps, where it is one of this machine and not there yet."""
+    from pathlib import Path
+
+    from byteatlas.io.local import local_path
+
+    path = local_path(out)
+    if path is None:
+        return
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise Conflict([f"{out} is a file; a folder was expected"], "write") from error
+    except (OSError, ValueError) as error:
+        raise FetchFailed(out, f"no folder can be made: {getattr(error, 'strerror', None) or error}") from error

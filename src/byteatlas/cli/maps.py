@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.map_io import load_group, load_map, output_options, said, write_map
+from byteatlas.cli.map_io import check_out, load_group, load_map, make_folder, output_options, said, write_map
 from byteatlas.io.access import AbsentParts, Access
 
 
@@ -36,7 +35,7 @@ def convert(
       byteatlas convert all.parquet all.json.zst --templates
       byteatlas convert by-kerchunk.parquet whole.parquet --absent-parts missing
     """
-    write_map(load_map(source, access, absent_parts), out, choices, access)
+    write_map(load_map(source, access, absent_parts), out, choices, access, source)
     said(as_json, out)
 
 
@@ -67,6 +66,7 @@ def rename(
       byteatlas rename a.json b.json --relative
       byteatlas rename a.json b.json --archives
     """
+    from byteatlas.manifest.facts import sources_of
     from byteatlas.manifest.ops.archive import dereference_archives
     from byteatlas.manifest.ops.rename import Rename, rename_sources
 
@@ -79,10 +79,12 @@ def rename(
     node = load_map(source, access)
     if pairs or regex:
         pattern, new = regex or (None, "")
-        node = rename_sources(node, Rename(pairs, pattern, new))
+        how = Rename(pairs, pattern, new)
+        how.check_used(sources_of(node))
+        node = rename_sources(node, how)
     if archives:
         node = dereference_archives(node, access.pool())
-    write_map(node, out, choices, access)
+    write_map(node, out, choices, access, source)
     said(as_json, out)
 
 
@@ -114,9 +116,9 @@ def inline(
     from byteatlas.manifest.ops.inline import InlineOptions
     from byteatlas.manifest.ops.inline import inline as inlined
 
-    chosen = InlineOptions(below, frozenset(arrays) or None, whole_arrays)
+    chosen = InlineOptions(below, frozenset(path.strip("/") for path in arrays) or None, whole_arrays)
     pool = access.pool()
-    write_map(inlined(load_map(source, access), pool, chosen), out, choices, access)
+    write_map(inlined(load_map(source, access), pool, chosen), out, choices, access, source)
     said(as_json, out)
 
 
@@ -146,13 +148,15 @@ def deinline(
       byteatlas deinline a.json b.parquet --at-least 1000
     """
     from byteatlas.io.local import absolute
-    from byteatlas.io.output import new_file
     from byteatlas.manifest.ops.inline import deinline as moved
+    from byteatlas.manifest.ops.side_file import side_file as new_side_file
 
     side = absolute(side_file or out.rstrip("/") + ".bin")
-    with new_file(side, access.storage_options) as sink:
-        node = moved(load_map(source, access), sink, side, at_least=at_least)
-    write_map(node, out, choices, access)
+    node = load_map(source, access)
+    check_out(out, choices["form"], access)
+    with new_side_file(side, node, access, absolute(out)) as sink:
+        node = moved(node, sink, side, at_least=at_least)
+    write_map(node, out, choices, access, source)
     said(as_json, out, side_file=side)
 
 
@@ -169,7 +173,7 @@ def consolidate(source: str, out: str, as_json: bool, access: Access, **choices:
     Example:
       byteatlas consolidate a.json b.json
     """
-    write_map(load_map(source, access), out, {**choices, "consolidated": True}, access)
+    write_map(load_map(source, access), out, {**choices, "consolidated": True}, access, source)
     said(as_json, out)
 
 
@@ -199,20 +203,22 @@ def split(
       byteatlas split all.json parts/ --by array
       byteatlas split all.json parts/ --along time --every 365 --format parquet
     """
-    from byteatlas.manifest.ops.split import split_along, split_arrays, split_groups
+    from byteatlas.api.reading import reader
+    from byteatlas.combining.select.ops import kept_in_map
+    from byteatlas.manifest.ops.split import file_names, split_along, split_arrays, split_groups
 
     if (by is None) == (along is None) or (along is None) != (every is None):
         raise click.UsageError("say how: --by array, --by group, or --along DIM --every N")
     node = load_group(source, access)
     if by is not None:
         found = (split_arrays if by == "array" else split_groups)(node)
-        pieces = [(name.replace("/", ".") or "root", piece) for name, piece in found.items()]
+        named = file_names(found)
+        pieces = [(named[path], piece) for path, piece in found.items()]
     else:
-        cut = list(split_along(node, along or "", every or 1))
+        cut = list(split_along(node, along or "", every or 1, kept_in_map(reader(access))))
         width = len(str(len(cut) - 1))
         pieces = [(f"{along}-{i:0{width}d}", piece) for i, piece in enumerate(cut)]
-    if "://" not in out:
-        Path(out).mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     suffix = ".parquet" if choices["form"] == "parquet" else ".json"
     names = [f"{out.rstrip('/')}/{name}{suffix}" for name, _ in pieces]
     for target, (_, piece) in zip(names, pieces, strict=True):

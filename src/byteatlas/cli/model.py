@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from byteatlas.cli.common import json_option, print_json, storage_option
-from byteatlas.errors import BadRequest, InvalidMetadata, NotFound
+from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, NotFound
 from byteatlas.io.access import Access
 from byteatlas.types import JSON
 
@@ -41,14 +41,14 @@ def model() -> None:
 
 @model.command(no_args_is_help=True)
 @click.argument("source", metavar="X")
-@click.option("-o", "--output", type=click.File("w", lazy=True), default="-", help="Default: standard output.")
+@click.option("-o", "--output", metavar="FILE", default="-", help="Default: standard output.")
 @click.option("--form", type=click.Choice(["nested", "flat", "consolidated"]), default="nested", show_default=True)
 @click.option("--depth", type=click.IntRange(0), help="Levels of members to go down.")
 @format_option
 @storage_option
 def dump(
     source: str,
-    output: Any,
+    output: str,
     form: str,
     depth: int | None,
     zarr_format: str | None,
@@ -61,7 +61,9 @@ def dump(
       byteatlas model dump all.parquet --zarr-format 3 -o model.json
     """
     from byteatlas.meta import zom
+    from byteatlas.meta.json_text import json_text
 
+    check_no_other(output)
     value = read(source, access, depth)
     number = _number(zarr_format)
     if number is not None:
@@ -70,7 +72,39 @@ def dump(
         document: Any = {"/" + path: zom.node_json(node) for path, node in zom.from_model(value).items()}
     else:
         document = zom.to_json(value) if form == "nested" else zom.consolidate(value)
-    output.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    text = json_text(document, indent=1) + "\n"
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    from byteatlas.io.output import new_file
+
+    with new_file(output, access.storage_options) as sink:
+        sink.write(text.encode())
+
+
+def check_no_other(output: str) -> None:
+    """Raise `Conflict` when a model would take the place of anything but a model."""
+    from pathlib import Path
+
+    from byteatlas.io.local import local_path
+    from byteatlas.store.documents import load_object
+
+    path = local_path(output)
+    if output == "-" or path is None or not os.path.lexists(path):
+        return
+    try:
+        data = Path(path).read_bytes() if Path(path).stat().st_size <= MOST_BYTES else b"?"
+        document = load_object(data, output) if data else {"zarr_format": 3}
+    except (OSError, InvalidMetadata):
+        document = {}
+    if not (_is_model(document) or "zarr_consolidated_format" in document or _is_flat(document)) or _is_node(output):
+        raise Conflict([f"{output} is there and is no model: it is not replaced"], "write")
+
+
+def _is_flat(document: Mapping[str, JSON]) -> bool:
+    return bool(document) and all(
+        key.startswith("/") and isinstance(v, dict) and "zarr_format" in v for key, v in document.items()
+    )
 
 
 @model.command(no_args_is_help=True)

@@ -21,6 +21,7 @@ COMMANDS = {
     "combine": ("byteatlas.cli.combine:combine", "Combine maps or archives into one map; show what differs."),
     "info": ("byteatlas.cli.info:info", "Show a map, an archive or a Zarr store as a tree."),
     "verify": ("byteatlas.cli.verify:verify", "Compare every value with the format's own library."),
+    "check": ("byteatlas.cli.verify:check", "Tell which files of a map changed, moved or vanished."),
     "copy": ("byteatlas.cli.copy:copy", "Copy values into a real Zarr store, in new chunks if asked to."),
     "model": ("byteatlas.cli.model:model", "Structure without data: show, create, validate, compare."),
     "convert": ("byteatlas.cli.maps:convert", "Change the form of a map: JSON, Parquet."),
@@ -39,7 +40,7 @@ COMMANDS = {
 
 EPILOG = (
     "Exit status: 0 done, 1 a check found something wrong, 2 usage, 3 unreadable or unsupported input, "
-    "4 not found or not reachable, 5 files that cannot be combined."
+    "4 not found or not reachable, 5 files that cannot be combined, or a target that is kept."
 )
 
 MOST_COLUMNS = 100

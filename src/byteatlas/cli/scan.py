@@ -10,10 +10,11 @@ import click
 
 from byteatlas.cli.app import status_of
 from byteatlas.cli.common import Size, count_text, json_option, print_json, progress, storage_option
+from byteatlas.cli.map_io import OVERWRITE, check_subject, existing_map, make_folder
 from byteatlas.errors import ByteatlasError
-from byteatlas.io.access import Access
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import MAP_SUFFIXES
-from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
+from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
 
@@ -79,6 +80,7 @@ class FileOutcome:
     default="warn",
     help="Datasets that cannot be represented: list them, fail the file, or pass over them in silence.",
 )
+@OVERWRITE
 @click.option("--resume", is_flag=True, help="Pass over files whose map is there and not older than the file.")
 @click.option(
     "--executor",
@@ -171,14 +173,11 @@ def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str
     if twice:
         same = [source for source, target in targets.items() if target == twice[0]]
         raise click.UsageError(f"{' and '.join(same)} would both be written to {twice[0]}")
-    if "://" not in output:
-        from pathlib import Path
-
-        try:
-            Path(output).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            known = ", ".join(MAP_SUFFIXES)
-            raise click.UsageError(f"{output} is no folder, and no map's name ({known}): {error}") from error
+    try:
+        make_folder(output)
+    except ByteatlasError as error:
+        known = ", ".join(MAP_SUFFIXES)
+        raise click.UsageError(f"{output} is no folder, and no map's name ({known}): {error}") from error
     return targets
 
 
@@ -197,13 +196,27 @@ class Work:
 
     def __call__(self, source: str) -> FileOutcome:
         target = self.targets[source]
-        if self.resume and up_to_date(source, target):
+        if self.resume and up_to_date(source, target, self.access):
             return FileOutcome(source, target, resumed=True)
         return _scan_one(source, target, self.access, **self.chosen)
 
 
-def up_to_date(source: str, target: str) -> bool:
-    """Whether a map is there and, where both are local files, not older than what it was made from."""
+def up_to_date(source: str, target: str, access: Access = DEFAULT) -> bool:
+    """Whether a map of this file is there and, where both are local files, is not older than the file."""
+    return not_older(source, target) and names(existing_map(target, access), source)
+
+
+def names(found: VirtualNode | None, source: str) -> bool:
+    """Whether a map refers to a file, or to none at all: what is all in the map cannot be told apart."""
+    from byteatlas.io.local import absolute, local_path
+    from byteatlas.manifest.facts import sources_of
+
+    known = set() if found is None else {local_path(url) or url for url in sources_of(found)}
+    return found is not None and (not known or absolute(local_path(source) or source) in known)
+
+
+def not_older(source: str, target: str) -> bool:
+    """Whether there is something and, where both are local files, it is not older than what it was made from."""
     from pathlib import Path
 
     from byteatlas.io.local import local_path
@@ -234,6 +247,7 @@ def _scan_one(
     target_chunk: int | None,
     side_files: bool,
     on_refusal: Literal["warn", "raise", "ignore"],
+    overwrite: bool = False,
 ) -> FileOutcome:
     import byteatlas as ba
     from byteatlas.scanning.contract import ScanOptions
@@ -249,6 +263,8 @@ def _scan_one(
             side_file=f"{target}.data" if side_files else None,
             access=access,
         )
+        if not overwrite:
+            check_subject(found, target, None, access)
         ba.write(found, target, access=access)
     except ByteatlasError as error:
         return replace(outcome, error=error)

@@ -53,7 +53,7 @@ def select(
         part = ba.mask(node, region, keep_cut=keep_cut, fill=fill, access=access)
     else:
         part = ba.select(node, region, cut=cut, access=access)
-    write_map(part, out, choices, access)
+    write_map(part, out, choices, access, source)
     said(as_json, out)
 
 

@@ -1,12 +1,19 @@
-"""``byteatlas verify``: our engine against the format's own library."""
+"""``byteatlas verify``: our engine against the format's own library; ``check``: the files against a map's record."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from byteatlas.cli.common import console, count_text, json_option, print_json, progress, storage_option
 from byteatlas.io.access import Access
 from byteatlas.verifying.report import BAD, VerifyReport
+
+if TYPE_CHECKING:
+    from byteatlas.manifest.ops.sources import SourceState
 
 COLOURS = {"equal": "green", "refused": "yellow", "unchecked": "yellow"}
 
@@ -54,18 +61,8 @@ def verify(
 
 def _sources(target: str, access: Access, as_json: bool) -> int:
     import byteatlas as ba
-    from byteatlas.manifest.ops.sources import check_sources
 
-    pool = access.pool()
-    states = list(check_sources(ba.load(target, access=access), pool))
-    bad = [s for s in states if s.state not in ("same", "there")]
-    if as_json:
-        print_json([{"url": s.url, "state": s.state, "detail": s.detail} for s in states])
-    else:
-        for state in bad:
-            click.echo(f"{state.state}: {state.detail}")
-        click.echo(f"{target}: {count_text(len(states), 'source')}, {len(states) - len(bad)} as indexed or there")
-    return 1 if bad else 0
+    return report(target, ba.check(target, access=access), as_json)
 
 
 def _table(report: VerifyReport) -> None:
@@ -90,3 +87,40 @@ def _table(report: VerifyReport) -> None:
         verdict = f"[bold red]{count_text(bad, 'array')} wrong[/]"
     words = ", ".join(f"{n} {status}" for status, n in report.counts.items())
     out.print(f"{report.target}: {verdict} ({words or 'no arrays'}; {report.values:,} values compared)")
+
+
+@click.command(no_args_is_help=True)
+@click.argument("target", metavar="MAP")
+@click.option(
+    "--look-in", multiple=True, metavar="FOLDER", help="Look there too for files that moved; may be repeated."
+)
+@storage_option
+@json_option
+def check(target: str, look_in: tuple[str, ...], access: Access, as_json: bool) -> int:
+    """Tell which files of a map changed, moved or vanished since they were indexed. No data are read.
+
+    Exit status 1 when there are such files.
+
+    \b
+    Example:
+      byteatlas check all.parquet
+      byteatlas check all.json --look-in /archive/2024
+    """
+    import byteatlas as ba
+
+    return report(target, ba.check(target, look_in=look_in, access=access), as_json)
+
+
+def report(target: str, states: Sequence[SourceState], as_json: bool) -> int:
+    """Print what became of a map's files; the exit status."""
+    bad = [s for s in states if not s.ok]
+    if as_json:
+        print_json([{"url": s.url, "state": s.state, "detail": s.detail, "moved_to": s.moved_to} for s in states])
+        return 1 if bad else 0
+    for state in bad:
+        click.echo(f"{state.state}: {state.detail}")
+    counts = ", ".join(f"{n} {name}" for name, n in Counter(s.state for s in states).items())
+    click.echo(f"{target}: {count_text(len(states), 'source')}{f' ({counts})' if counts else ''}")
+    if any(s.state == "moved" for s in bad):
+        click.echo("hint: byteatlas rename MAP --prefix OLD=NEW gives a map other places", err=True)
+    return 1 if bad else 0

@@ -8,12 +8,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.combining.chunks.slicing import parts as cut
+from byteatlas.combining.compare.must_match import unequal
+from byteatlas.combining.context import owners_of_bounds
+from byteatlas.combining.coordinates.find import no_dimension
+from byteatlas.combining.coordinates.times import is_time
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.inputs import find_variable, flatten
 from byteatlas.combining.model import CombineOptions, FlatInput, ReadArray
 from byteatlas.combining.plan import Prepared, prepare
 from byteatlas.combining.select.ops import select
-from byteatlas.errors import BadRequest, Conflict, NotFound
+from byteatlas.errors import BadRequest, Conflict, NotFound, Unsupported
 from byteatlas.manifest.columns import CONSTANT_BYTES
 from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
@@ -57,9 +62,9 @@ def append(
 ) -> Addition:
     """Add groups to a combined one along a single dimension.
 
-    A group whose coordinate values are all there, with the same references, is passed over. With other references it
-    is a `Conflict`, or takes their place when ``replacing``; where it begins or ends inside of a chunk of the map, that
-    chunk is read in part.
+    A group whose coordinate values are all there, with the same references or equal data, is passed over. With other
+    data it is a `Conflict`, or takes their place when ``replacing``; where it begins or ends inside of a chunk of the
+    map, that chunk is read in part.
     """
     if len(options.concat) != 1:
         raise BadRequest("appending needs exactly one dimension")
@@ -74,13 +79,20 @@ def append(
     interleaved: list[FlatInput] = []
     parts = [("map", existing)]
     for item in inputs:
-        runs = where_in(known, item, dim, existing, read)
-        if not runs:
+        runs = [] if known is None else where_in(known, item, dim, existing, read)
+        if known is None:
+            (skipped if all_referred(existing, item, dim) else added).append(item)
+        elif not runs:
             (interleaved if replacing and shares(known, item, dim, existing, read) else added).append(item)
-        elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs):
+        elif all(already_there(existing, item, dim, run, len(runs) == 1) for run in runs) and equal_data(
+            existing, item, dim, runs, options, read, in_map=True
+        ):
             skipped.append(item)
         elif not replacing:
-            detail = f"{item.name} covers {dim!r} values that the map has from other bytes; replace says to take it"
+            if equal_data(existing, item, dim, runs, options, read):
+                skipped.append(item)
+                continue
+            detail = f"{item.name} covers {dim!r} values that the map has with other data; replace says to take it"
             raise Conflict([f"{detail} [duplicate]"])
         elif len(runs) == 1:
             replaced.append((runs[0], item))
@@ -92,7 +104,7 @@ def append(
         return Addition(report, None)
     # Attributes of the map stay: a new file's different history must not take them away.
     chosen = replace(options, order="coordinate", attributes="first")
-    if replaced:
+    if replaced and known is not None:
         parts = spliced(existing, replaced, dim, len(known))
     if interleaved:  # their values are among others: what comes last counts
         parts += [(i.name, i.group) for i in interleaved]
@@ -107,12 +119,20 @@ def append(
     return Addition(report, prepared)
 
 
-def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> CoordinateValues:
-    """The map's coordinate values. Raises `BadRequest` when it has none."""
+def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> CoordinateValues | None:
+    """The map's coordinate values; None when it has the dimension, and no variable of its name: files go behind it.
+
+    Raises `BadRequest` when it does not have the dimension.
+    """
     item = flatten([group], ["map"])[0]
     path = find_variable(dim, item)
-    if path is None or item.arrays[path].meta.ndim != 1:
-        raise BadRequest(f"the map has no coordinate variable {dim!r} to append along")
+    if path is None:
+        known = dict.fromkeys(d for a in item.arrays.values() for d in a.meta.dimension_names or () if d)
+        if dim not in known:
+            raise BadRequest(no_dimension(dim, list(known)).replace("no file has", "the map does not have"))
+        return None
+    if item.arrays[path].meta.ndim != 1:
+        raise BadRequest(f"the map's variable {dim!r} has not one dimension: nothing can be appended along it")
     return read_all([item.arrays[path]], read)[0]
 
 
@@ -171,7 +191,7 @@ def already_there(existing: VirtualGroup, item: FlatInput, dim: str, run: Positi
         if old is None or (old.meta.dimension_names or ()).count(dim) != 1:
             return False
         if in_the_map(old):
-            continue  # rewritten into the map: its values were compared, or follow from those
+            continue  # rewritten into the map: `equal_data` compares its values
         axis = (old.meta.dimension_names or ()).index(dim)
         borders = boundaries(old.meta.shape[axis], old.meta.grid, axis)
         first, last = np.searchsorted(borders, run).tolist()
@@ -179,6 +199,56 @@ def already_there(existing: VirtualGroup, item: FlatInput, dim: str, run: Positi
             return False
         there, here = (bytes_of(m.load()) for m in (window(old.manifest, axis, first, last), array.manifest))
         if not (there == here if whole else there <= here) and not only_unchanged_files(there, here):
+            return False
+    return True
+
+
+def all_referred(existing: VirtualGroup, item: FlatInput, dim: str) -> bool:
+    """Whether the map refers to all chunks of an input already; without coordinate values, nothing else tells."""
+    seen = False
+    for path, array in item.arrays.items():
+        if dim not in (array.meta.dimension_names or ()):
+            continue
+        old, own = find(existing, path), bytes_of(array.manifest.load())
+        if old is None or not own <= bytes_of(old.manifest.load()):
+            return False
+        seen = seen or any(isinstance(b, tuple) for b in own)
+    return seen
+
+
+def equal_data(
+    existing: VirtualGroup,
+    item: FlatInput,
+    dim: str,
+    runs: Sequence[Positions],
+    options: CombineOptions,
+    read: ReadArray,
+    *,
+    in_map: bool = False,
+) -> bool:
+    """Whether an input's data are those that the map has for the same coordinate values.
+
+    ``in_map``: only those are looked at that the map keeps in itself, of which references tell nothing.
+    """
+    bounds = owners_of_bounds([item])
+    stops = np.cumsum([b - a for a, b in runs]).tolist()
+    own_spans = [(stop - (b - a), stop) for stop, (a, b) in zip(stops, runs, strict=True)]
+    for path, array in item.arrays.items():
+        names, old = array.meta.dimension_names or (), find(existing, path)
+        if dim not in names or path == dim or path in bounds or is_time(array.meta.attributes.get("units")):
+            continue  # these follow from the coordinate, or are kept in other units
+        if in_map and old is not None and not in_the_map(old):
+            continue
+        if old is None or old.meta.dimension_names != names or names.count(dim) != 1:
+            return False
+        axis = names.index(dim)
+        if array.meta.shape[axis] != stops[-1]:
+            return False
+        try:
+            sides = zip(cut(old, axis, runs), cut(array, axis, own_spans), strict=True)
+        except Unsupported:
+            return False
+        if any(unequal(path, pair, ("map", item.name), options, read) for pair in sides):
             return False
     return True
 

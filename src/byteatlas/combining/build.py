@@ -30,19 +30,33 @@ def built(treatment: Treatment, memo: SourceMemo) -> VirtualArray:
             return VirtualArray(meta, assemble(grid_shape, parts))
 
 
-def compact(treatment: Treatment, context: CombineContext) -> Treatment:
+def compact(treatment: Treatment, context: CombineContext, most: int) -> Treatment:
+    """A variable that is not larger than ``most`` bytes, read and kept in the map."""
+    if isinstance(treatment, Ready) or not fits_in_map(treatment.meta, most):
+        return treatment
+    return in_the_map(treatment, context)
+
+
+def compact_parts(treatment: Treatment, context: CombineContext) -> Treatment:
     """A small variable that is in the map already, in many parts, as one part."""
-    if isinstance(treatment, Ready) or not fits_in_map(treatment.meta):
+    if isinstance(treatment, Ready):
         return treatment
     manifests = treatment.manifests if isinstance(treatment, Concatenation) else [p.manifest for p in treatment.parts]
     if not any(isinstance(m, ChunkManifest) and m.inlined for m in manifests):
+        return treatment
+    return compact(treatment, context, SMALL)
+
+
+def in_the_map(treatment: Treatment, context: CombineContext) -> Treatment:
+    """A variable read and kept in the map as one part."""
+    if isinstance(treatment, Ready):
         return treatment
     values = np.asarray(context.read(built(treatment, SourceMemo())))
     dims = treatment.meta.dimension_names or (None,) * treatment.meta.ndim
     return Ready(inline_array(values, dims, treatment.meta.attributes), "inlined")
 
 
-def fits_in_map(meta: ArrayMeta) -> bool:
+def fits_in_map(meta: ArrayMeta, most: int) -> bool:
     """Whether an array is small enough, and its elements of fixed size, to be kept in the map."""
     dtype = meta.data_type.numpy
-    return dtype.kind in "biufcSU" and math.prod(meta.shape) * dtype.itemsize <= SMALL
+    return dtype.kind in "biufcSU" and math.prod(meta.shape) * dtype.itemsize <= most

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import cast
 
 from byteatlas.combining.compare.bulk import KnownEncodings
 from byteatlas.combining.coordinates.find import Coordinate, coordinate
 from byteatlas.combining.coordinates.order import Arranged, arrange
-from byteatlas.combining.coordinates.times import TimeUnits
-from byteatlas.combining.model import CombineOptions, Finding, FlatInput, ReadArray
+from byteatlas.combining.coordinates.times import TimeUnits, is_time
+from byteatlas.combining.model import BlockNumber, CombineOptions, Finding, FlatInput, ReadArray
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.model import ArrayMeta
@@ -47,6 +48,8 @@ class CombineContext:
         helpers: names of variables that others refer to (``coordinates``, ``bounds``, ``grid_mapping``...), and of
             dimensions: a new dimension is not added to them.
         bounds: bounds variables of converted time coordinates: path -> (own units of each input, common units).
+        owners: bounds variables of times: path -> path of the time.
+        grid_mappings: names of variables that describe coordinate reference systems.
         known_encodings: what is known of the encodings of the variable that was looked at last.
         interleaved: inputs were split, because their coordinates interleave or overlap: there may be several inputs of
             one file.
@@ -60,6 +63,8 @@ class CombineContext:
     dims: tuple[Dimension, ...]
     helpers: frozenset[str]
     bounds: dict[str, tuple[tuple[TimeUnits, ...], TimeUnits]]
+    owners: Mapping[str, str] = field(default_factory=dict)
+    grid_mappings: frozenset[str] = frozenset()
     interleaved: bool = False
     known_encodings: KnownEncodings = field(default_factory=KnownEncodings)
 
@@ -78,7 +83,9 @@ def establish(
             dims.append(dim)
     unsorted = [d.name for d in dims if d.coordinate.values is None]
     if len(options.concat) > 1 and unsorted and not any(f.level == "conflict" for f in findings):
-        raise BadRequest(f"several dimensions need coordinate values for each; there are none for {unsorted}")
+        raise BadRequest(
+            f"several dimensions need coordinate values for each; there are none for {', '.join(unsorted)}"
+        )
     columns = columns_of(inputs)
     bounds = {
         path: (d.coordinate.own_units, d.coordinate.time)
@@ -86,8 +93,10 @@ def establish(
         if d.coordinate.own_units and d.coordinate.time is not None
         for path in bounds_of(d.coordinate, inputs)
     }
-    named = frozenset(helpers(inputs if columns is None else inputs[:1]))
-    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds), findings
+    some = inputs if columns is None else inputs[:1]
+    named, owners = frozenset(helpers(some)), owners_of_bounds(some)
+    grids = frozenset(grid_mappings_of(some))
+    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds, owners, grids), findings
 
 
 def columns_of(inputs: Sequence[FlatInput]) -> Mapping[str, Sequence[VirtualArray]] | None:
@@ -113,7 +122,7 @@ def dimension(
     new = all(s is None for s in sizes)
     if coord.values is None:
         lengths = [1 if s is None else s for s in sizes]
-        arranged = Arranged(tuple(range(len(inputs))), (), "given")
+        arranged = Arranged(cast("tuple[BlockNumber, ...]", tuple(range(len(inputs)))), (), "given")
         return Dimension(name, coord, arranged, tuple(lengths), new), findings
     if coord.scalar and coord.path == name and any(s not in (None, 1) for s in sizes):
         return tiles(coord, sizes, names, options)
@@ -151,13 +160,16 @@ def tiles(
 
 
 def size_of(dim: str, item: FlatInput) -> int | None:
-    """The length of a dimension in one input: of its coordinate variable, or the first variable that has it."""
+    """The length of a dimension in one input: of its coordinate variable, or the longest variable of the first group
+    that has it (variables may be written in part)."""
     own = item.arrays.get(dim)
-    for array in (own, *item.arrays.values()) if own is not None else item.arrays.values():
-        dims = array.meta.dimension_names
-        if dims is not None and dim in dims:
-            return array.meta.shape[dims.index(dim)]
-    return None
+    found: int | None = None
+    group: str | None = None
+    for path, array in {dim: own}.items() if own is not None and own.meta.ndim else item.arrays.items():
+        dims, parent = array.meta.dimension_names, path.rpartition("/")[0]
+        if dims is not None and dim in dims and group in (None, parent):
+            found, group = max(found or 0, array.meta.shape[dims.index(dim)]), parent
+    return found
 
 
 def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension]:
@@ -170,12 +182,20 @@ def concat_axes(meta: ArrayMeta, context: CombineContext) -> dict[int, Dimension
 
 def bounds_of(coord: Coordinate, inputs: Sequence[FlatInput]) -> Iterable[str]:
     """Paths of the bounds variables of a coordinate; they have its units without saying so."""
-    if coord.path is None or coord.path not in inputs[0].arrays:
-        return ()
-    parent = coord.path.rpartition("/")[0]
-    a = inputs[0].arrays[coord.path].meta.attributes
-    named = [v for k in ("bounds", "climatology") if isinstance(v := a.get(k), str)]
-    return [f"{parent}/{n}" if parent else n for n in named]
+    return {} if coord.path is None else owners_of_bounds([i for i in inputs if coord.path in i.arrays], coord.path)
+
+
+def owners_of_bounds(inputs: Sequence[FlatInput], only: str | None = None) -> dict[str, str]:
+    """For each bounds variable of a time the path of that time, in any input. ``only``: of this one."""
+    found: dict[str, str] = {}
+    for item in inputs:
+        for path in item.arrays if only is None else (only,):
+            attributes = item.arrays[path].meta.attributes
+            if is_time(attributes.get("units")):
+                parent = path.rpartition("/")[0]
+                for name in [v for k in ("bounds", "climatology") if isinstance(v := attributes.get(k), str)]:
+                    found[f"{parent}/{name}" if parent else name] = path
+    return found
 
 
 REFERRING = ("coordinates", "bounds", "climatology", "grid_mapping")
@@ -194,6 +214,19 @@ def helpers(inputs: Sequence[FlatInput]) -> set[str]:
             if path not in seen:
                 seen.add(path)
                 found |= referred(array)
+    return found
+
+
+def grid_mappings_of(inputs: Sequence[FlatInput]) -> set[str]:
+    """Names of variables that attributes ``grid_mapping`` refer to, or that describe one themselves."""
+    found: set[str] = set()
+    for item in inputs:
+        for path, array in item.arrays.items():
+            attributes = array.meta.attributes
+            if isinstance(text := attributes.get("grid_mapping"), str):
+                found |= {word.rstrip(":") for word in text.split()}
+            if array.meta.ndim == 0 and not attributes.keys().isdisjoint(("grid_mapping_name", "crs_wkt")):
+                found.add(path.rpartition("/")[2])
     return found
 
 

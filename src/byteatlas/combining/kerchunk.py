@@ -91,7 +91,8 @@ def data_variable(file: str, group: VirtualGroup, apart: frozenset[str] = frozen
     dims = {d for a in group.arrays.values() for d in a.meta.dimension_names or () if d is not None}
     found = [n for n in group.arrays if n not in apart and n not in dims]
     if len(found) != 1:
-        raise BadRequest(f"{file}: one data variable is needed, not {found}; name the others in identical_dims")
+        many = ", ".join(found) or "none"
+        raise BadRequest(f"{file}: one data variable is needed, not {many}; name the others in identical_dims")
     return found[0]
 
 

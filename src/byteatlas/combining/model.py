@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, NewType, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,8 @@ class CombineOptions:
             ``("*",)``: all of them.
         compare_below: bytes; larger variables without a concatenated dimension count as equal only when their
             references are the same, and are in conflict otherwise.
+        inline_uneven: bytes; a variable that plain Zarr cannot say (uneven chunks, several codecs or packings) is read
+            and kept in the map when it is not larger, so that the map stays plain. 0: never.
         inline_below: bytes; the combined coordinate is stored in the map itself when it is not larger.
         units, calendar: of the combined time coordinate, when they shall not be derived from the files.
         stack: for new dimensions: the variables that get them; None = all but coordinates.
@@ -118,6 +120,7 @@ class CombineOptions:
     reconcile: bool = True
     trust: tuple[str, ...] = ()
     compare_below: int = 16 << 20
+    inline_uneven: int = 64 << 10
     inline_below: int = 64 << 20
     units: str | None = None
     calendar: str | None = None
@@ -132,6 +135,16 @@ class CombineOptions:
                 raise BadRequest(f"{name} is {value!r}; known: {', '.join(known)}")
         if not isinstance(self.coords, Mapping):
             raise BadRequest(f"coords is {self.coords!r}, a dict of dimensions to sources was expected")
+
+
+InputNumber = NewType("InputNumber", int)
+"""An input, by its place in the order given."""
+BlockNumber = NewType("BlockNumber", int)
+"""A run of coordinate values along one dimension, by its place in the result."""
+ClassNumber = NewType("ClassNumber", int)
+"""Inputs with the same metadata for a variable, by the place of their class."""
+Cell: TypeAlias = tuple[BlockNumber, ...]
+"""A place in the grid of blocks: the block along each of some axes."""
 
 
 class FlatInput(NamedTuple):
@@ -156,6 +169,7 @@ class Finding:
         variable: its path; None when it concerns whole files.
         files: those that differ from the rest.
         detail: a sentence with the values.
+        items: the names of the attributes that it is about.
     """
 
     level: FindingLevel
@@ -163,6 +177,7 @@ class Finding:
     variable: str | None
     files: tuple[str, ...]
     detail: str
+    items: tuple[str, ...] = ()
 
     def sentence(self, show: int = 3) -> str:
         """One line, naming at most ``show`` files."""
@@ -243,8 +258,3 @@ def scalar_json(value: object) -> JSON:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
-
-
-def listed(names: Sequence[str], show: int = 3) -> str:
-    """Names for a message, shortened."""
-    return ", ".join(names[:show]) + (f" and {len(names) - show} more" if len(names) > show else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from byteatlas.combining.build import built, compact
+from byteatlas.combining.build import built, compact_parts
 from byteatlas.combining.compare import attributes as attrs
 from byteatlas.combining.context import CombineContext, establish
 from byteatlas.combining.coordinates.split_inputs import split_where_interleaved
@@ -13,7 +13,7 @@ from byteatlas.combining.inputs import flatten, unflatten
 from byteatlas.combining.model import CombineOptions, Finding, FlatInput, Plan, ReadArray
 from byteatlas.combining.summary import dimension_plan, variable_plan
 from byteatlas.combining.variable.decide import decide
-from byteatlas.combining.variable.treatment import Treatment, meta_of, with_meta
+from byteatlas.combining.variable.treatment import Treatment, is_plain, meta_of, with_meta
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.manifest.merged_sources import SourceMemo
 from byteatlas.manifest.model import VirtualGroup
@@ -102,7 +102,7 @@ def prepare(
 ) -> Prepared:
     """Look at everything, and leave out what the options say may be left out."""
     if len(set(options.concat)) != len(options.concat):
-        raise BadRequest(f"a dimension is named twice: {options.concat}")
+        raise BadRequest(f"a dimension is named twice: {', '.join(options.concat)}")
     inputs = flatten(groups, names)
     dropped: list[str] = []
     findings: list[Finding] = []
@@ -132,7 +132,7 @@ def look(inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray) 
             treatment, found = decide(path, context)
             findings += found
             if treatment is not None:
-                treatments[path] = compact(treatment, context) if context.interleaved else treatment
+                treatments[path] = compact_parts(treatment, context) if context.interleaved else treatment
     root, noted = root_meta(list(map(GROUP_META, inputs)), options, None)
     findings += noted
     metas: dict[str, GroupMeta] = {}
@@ -140,7 +140,7 @@ def look(inputs: Sequence[FlatInput], options: CombineOptions, read: ReadArray) 
         metas[path], noted = root_meta([i.groups[path].meta for i in inputs if path in i.groups], options, path)
         findings += noted
     treatments = one_format(treatments, root)
-    if any(meta_of(j).zarr_format == 3 for j in treatments.values()):
+    if treatments and all(meta_of(j).zarr_format == 3 for j in treatments.values()):
         root = replace(root, zarr_format=3)
         metas = {p: replace(m, zarr_format=3) for p, m in metas.items()}
     if not options.reconcile:
@@ -171,8 +171,13 @@ def root_meta(metas: Sequence[GroupMeta], options: CombineOptions, path: str | N
 
 
 def one_format(treatments: dict[str, Treatment], root: GroupMeta) -> dict[str, Treatment]:
-    """All arrays in version 3 when one needs it, or when the group is: one hierarchy has one version."""
-    if root.zarr_format != 3 and all(meta_of(j).zarr_format != 3 for j in treatments.values()):
+    """All arrays in version 3 when the files are, or when one array is that needs nothing of ours.
+
+    An array that only byteatlas reads does not take the others with it: they stay in version 2, and readers of that
+    version do not see it.
+    """
+    plain = [m for m in map(meta_of, treatments.values()) if is_plain(m)]
+    if root.zarr_format != 3 and all(m.zarr_format != 3 for m in plain):
         return treatments
     return {path: with_meta(treatment, as_v3(meta_of(treatment))) for path, treatment in treatments.items()}
 

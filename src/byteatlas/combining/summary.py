@@ -13,7 +13,7 @@ from byteatlas.combining.model import (
     VariablePlan,
     scalar_json,
 )
-from byteatlas.combining.variable.treatment import Concatenation, Treatment, meta_of
+from byteatlas.combining.variable.treatment import Concatenation, Treatment, is_plain, meta_of
 from byteatlas.meta.grid import chunk_total
 from byteatlas.meta.model import RectilinearGrid
 
@@ -27,8 +27,6 @@ def variable_plan(path: str, treatment: Treatment) -> VariablePlan:
         chunks = " x ".join(edges_text(e) for e in grid.edges)
     else:
         chunks = " x ".join(str(c) for c in grid.chunk_shape)
-    e = meta.encodings[0]
-    plain = len(meta.encodings) == 1 and e.chunk_shape is None and e.data_type is None and not e.cast
     return VariablePlan(
         path,
         action,
@@ -37,7 +35,7 @@ def variable_plan(path: str, treatment: Treatment) -> VariablePlan:
         meta.data_type.name,
         chunks,
         len(meta.encodings),
-        plain and not isinstance(grid, RectilinearGrid),
+        is_plain(meta),
         chunk_total(meta.shape, grid),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import absolute
-from byteatlas.io.output import existing_folder
+from byteatlas.io.output import new_folder
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.kinds.window import WindowManifest
@@ -18,6 +18,7 @@ from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.tree import node_documents
+from byteatlas.meta.json_text import json_text
 from byteatlas.types import JSON
 from byteatlas.values import replace
 
@@ -31,8 +32,8 @@ def update_parquet(
 ) -> None:
     """Write ``node`` over the Parquet map at ``url``, from which some of its manifests read.
 
-    Rows in front of the first changed one stay in their files. New files are written before the metadata that makes
-    them count; a reader of the old metadata finds at least the rows it expects. The size of part files stays.
+    Rows in front of the first changed one stay in their files. The old map is replaced as a whole; on object stores
+    new files are written before the metadata that makes them count. The size of part files stays.
     """
     url = absolute(url).rstrip("/")
     where = f"{url}/.zmetadata"
@@ -41,16 +42,16 @@ def update_parquet(
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise InvalidMetadata(where, f"record_size {size!r} is not a number of rows")
     options = replace(options or MapWriteOptions(), record_size=size, base=url)
-    folder = existing_folder(url, access.storage_options)
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
     pinned_arrays = [replace(a, manifest=pinned(a.manifest, url, a.path)) for a in arrays]
-    for array in pinned_arrays:
-        write_parts(array, folder, options, seen, unchanged_rows(array.manifest, url, array.path))
-    whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
-    if options.sources:
-        whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}
-    folder.put(".zmetadata", json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
+    with new_folder(url, access.storage_options, keep=True) as folder:
+        for array in pinned_arrays:
+            write_parts(array, folder, options, seen, unchanged_rows(array.manifest, url, array.path))
+        whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
+        if options.sources:
+            whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}
+        folder.put(".zmetadata", json_text(whole).encode())
 
 
 def pinned(manifest: Manifest, url: str, path: str) -> Manifest:

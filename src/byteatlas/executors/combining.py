@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
-from byteatlas.api.targets import expect_many
-from byteatlas.combining.model import CombineOptions, FromVariable
+from byteatlas.api.targets import Target, each_of
+from byteatlas.combining.compare.attributes import with_findings_of_parts
+from byteatlas.combining.model import CombineOptions, Finding, FromVariable
 from byteatlas.errors import BadRequest
 from byteatlas.executors.results import Failure, TellFile, attempt
 from byteatlas.executors.running import Executor, for_each
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualGroup
+from byteatlas.manifest.ops.common import in_memory
 from byteatlas.progress import OnProgress, Progress, counting
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
@@ -34,12 +37,19 @@ class Part:
     Attributes:
         names: of the groups.
         joined: the groups are one, made of all files.
+        findings: what was found while they were made one.
     """
 
     names: tuple[str, ...]
     groups: tuple[VirtualGroup, ...]
     failures: tuple[Failure, ...] = ()
     joined: bool = False
+    findings: tuple[Finding, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With what was read, not with where it can be read: the maps were read here for the other process."""
+        groups = tuple(map(in_memory, self.groups))
+        return Part, (self.names, groups, self.failures, self.joined, self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,7 @@ class ReadAndJoin:
             options = replace(self.options, on_conflict="error")
             prepared = prepare_combine(list(groups.values()), options=options, names=names, access=self.access)
             if all(f.level == "note" for f in prepared.findings):
-                return Part((f"{names[0]} ... {names[-1]}",), (prepared.result(),), joined=True)
+                return Part((f"{names[0]} ... {names[-1]}",), (prepared.result(),), (), True, prepared.findings)
         return Part(names, tuple(groups.values()), failures)
 
 
@@ -87,7 +97,7 @@ def simple(options: CombineOptions) -> bool:
 
 
 def prepare_many(
-    names: Sequence[str],
+    names: Sequence[Target] | Target,
     options: CombineOptions,
     executor: Executor = None,
     *,
@@ -107,15 +117,15 @@ def prepare_many(
         progress: called after each file was read.
         width: files that one task reads.
     """
-    expect_many(names, "names")
     how = Access.of(access, storage_options, policy)
-    if any(SEPARATOR in n for n in names) or not names:
-        raise BadRequest("nothing to combine" if not names else "a file's name has a line break")
-    if len(set(names)) != len(names):
+    files = [os.fspath(name) for name in each_of(names, "names", how)]
+    if any(SEPARATOR in n for n in files) or not files:
+        raise BadRequest("nothing to combine" if not files else "a file's name has a line break")
+    if len(set(files)) != len(files):
         raise BadRequest("a file is named twice")
     for join in (True, False):
-        tell = counting(progress, "combine", len(names))
-        parts, failures = gathered(names, ReadAndJoin(options, how, join), executor, tell, width)
+        tell = counting(progress, "combine", len(files))
+        parts, failures = gathered(files, ReadAndJoin(options, how, join), executor, tell, width)
         if failures:
             return Combined(None, failures)
         groups = [g for part in parts for g in part.groups]
@@ -124,7 +134,9 @@ def prepare_many(
         joined = any(part.joined for part in parts)
         if not joined or all(f.level == "note" for f in prepared.findings):
             break
-    return Combined(prepared)
+    found = [f for part in parts for f in part.findings]
+    both = with_findings_of_parts(prepared.findings, found, options.attributes)
+    return Combined(replace(prepared, findings=both) if found else prepared)
 
 
 def gathered(

@@ -47,5 +47,5 @@ def attempt(function: Callable[[str], T], name: str) -> T | Failure:
     """One file; expected errors as a value, so that they travel between processes whatever their class."""
     try:
         return function(name)
-    except (ByteatlasError, OSError) as error:
+    except (ByteatlasError, OSError, UnicodeError) as error:
         return Failure(name, type(error).__name__, " ".join(str(error).split()))

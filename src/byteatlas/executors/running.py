@@ -8,6 +8,7 @@ command that scans one file does without.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -22,6 +23,8 @@ Executor: TypeAlias = str | Submits | None
 object with ``submit``."""
 
 
+KINDS = ("serial", "threads", "processes", "dask")
+MOST_WORKERS = 4096
 MANY = 32
 """Files from which on starting processes pays."""
 
@@ -70,28 +73,55 @@ def for_each(
     return Results(results, {n: r for n in names if isinstance(r := found[n], Failure)})
 
 
+def check_executor(name: str) -> None:
+    """Raise `BadRequest` for the name of an executor that is none, and for a number of workers that is none."""
+    kind, _, rest = name.partition(":")
+    if kind not in KINDS:
+        raise BadRequest(f"no executor {kind!r}; known: {', '.join(KINDS)}")
+    if kind != "dask" and rest and not (rest.isdecimal() and rest.isascii() and 0 < int(rest) <= MOST_WORKERS):
+        raise BadRequest(f"{name}: the number of workers is 1 to {MOST_WORKERS}")
+
+
 @contextmanager
 def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
     """The executor that is meant; closed afterwards when it was made here. None: work in this thread."""
     if executor is not None and not isinstance(executor, str):
+        if not hasattr(executor, "submit"):
+            raise BadRequest(f"the executor is {type(executor).__name__}; a name or an object with submit was expected")
         yield executor
         return
-    kind, _, rest = (executor or "processes").partition(":")
+    name = executor or "processes"
+    check_executor(name)
+    kind, _, rest = name.partition(":")
     if kind == "dask":
         from byteatlas.executors.dask import dask_client
 
         with dask_client(rest) as client:
             yield client
         return
-    if rest and not rest.isdigit():
-        raise BadRequest(f"{executor!r}: the number of workers must be a number")
-    workers = max(1, int(rest)) if rest else min(os.cpu_count() or 1, max(tasks, 1))
+    workers = int(rest) if rest else min(os.cpu_count() or 1, max(tasks, 1))
     if kind == "serial" or (executor is None and (workers < 2 or tasks < MANY)):
         yield None
-    elif kind in ("threads", "processes"):
+    else:
         from byteatlas.executors.pools import pool_of
 
-        with pool_of(kind, workers) as pool:
+        with pool_of(_possible(kind, executor is None), workers) as pool:
             yield pool
-    else:
-        raise BadRequest(f"no executor {kind!r}; known: serial, threads, processes, dask")
+
+
+def _possible(kind: str, implied: bool) -> str:
+    """The kind of pool. A script that new processes would run again gets threads, unless it asked for processes.
+
+    Raises `BadRequest` when it did.
+    """
+    if kind != "processes":
+        return kind
+    from byteatlas.executors.script import ADVICE, unguarded_script
+
+    script = unguarded_script()
+    if script is None:
+        return kind
+    if not implied:
+        raise BadRequest(f"{script} would be run again by every process that it starts: {ADVICE}")
+    warnings.warn(f"{script} would be run again by every process: threads are used; {ADVICE}", stacklevel=5)
+    return "threads"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import scan
-from byteatlas.api.targets import Target, expect_many
+from byteatlas.api.targets import Target, each_of
 from byteatlas.executors.results import Results
 from byteatlas.executors.running import Executor, for_each
 from byteatlas.io.access import DEFAULT, Access
@@ -34,7 +34,7 @@ class ScanOne:
 
 
 def scan_many(
-    urls: Sequence[Target],
+    urls: Sequence[Target] | Target,
     executor: Executor = None,
     *,
     format: str | None = None,
@@ -47,6 +47,7 @@ def scan_many(
     """Index many archive files side by side. A file that fails does not stop the others.
 
     Args:
+        urls: paths or URLs; or one of them, or a pattern (``data/*.nc``).
         executor: ``"serial"``, ``"threads"``, ``"processes"`` (with ``:N`` for N workers), ``"dask"`` for a local
             cluster, ``"dask:ADDRESS"``, or an object with ``submit``; None = processes where there are many files.
         format, options: as for `scan`. Refusals are in each tree's ``.report``.
@@ -55,6 +56,6 @@ def scan_many(
 
     Returns: ``.results`` and ``.failures`` by URL.
     """
-    expect_many(urls, "urls")
-    work = ScanOne(options, format, Access.of(access, storage_options, policy))
-    return for_each(work, [os.fspath(url) for url in urls], executor, verb="scan", progress=progress)
+    how = Access.of(access, storage_options, policy)
+    names = [os.fspath(url) for url in each_of(urls, "urls", how)]
+    return for_each(ScanOne(options, format, how), names, executor, verb="scan", progress=progress)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from byteatlas.errors import BadRequest
-from byteatlas.io.local import local_path
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
+from byteatlas.io.retry import Retry
 from byteatlas.io.source import Source
-from byteatlas.io.sources.layers import Retry
 from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
+from byteatlas.io.urls import place
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
 
@@ -83,7 +83,7 @@ class Access:
 
     def pool(self) -> SourcePool:
         """An opener for what maps and files name."""
-        return SourcePool(self.storage_options, self.policy, retry=self.retry, files=self.files)
+        return SourcePool(self.storage_options, self.policy, retry=self.retry, files=self.files, check=self.stamps)
 
     def open(self, url: str) -> Source:
         """The source for a URL that the caller named, to which no policy applies.
@@ -91,11 +91,17 @@ class Access:
         Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
         """
         known = next((f for f in self.files if f.url == url), None)
-        return known or open_source(url, self.storage_options, self.retry)
+        return known or open_source(url, self.storage_options, self.retry, self.policy)
 
     def options_for(self, url: str) -> dict[str, JSON]:
         """The storage options for one URL."""
         return StorageOptions.of(self.storage_options).for_url(url)
+
+    def kept_to(self, url: str) -> Access:
+        """The same, with options for all URLs kept to the server (or bucket) of this one (`StorageOptions.kept_to`)."""
+        if not self.storage_options:
+            return self
+        return replace(self, storage_options=StorageOptions.of(self.storage_options).kept_to(url))
 
     def with_files(self, files: Sequence[Source]) -> Access:
         """The same, which knows open files as well."""
@@ -137,16 +143,3 @@ def merged(parts: Sequence[tuple[Access, Callable[[], Iterable[str]]]]) -> Acces
             if options.setdefault(prefix, value) != value:
                 raise BadRequest(f"{prefix} was opened with two different storage options: say which with access=")
     return replace(first, storage_options=options, files=files)
-
-
-def place(url: str) -> str:
-    """The protocol and host (or bucket) of a URL, with what stands before it in a chain; empty for local files.
-
-    >>> place("s3://bucket/a/b.nc"), place("simplecache::s3://bucket/a.nc"), place("/data/a.nc")
-    ('s3://bucket/', 'simplecache::s3://bucket/', '')
-    """
-    links, mark, outer = url.rpartition("::")
-    if local_path(outer) is not None:
-        return ""
-    protocol, _, rest = outer.partition("://")
-    return f"{links}{mark}{protocol}://{rest.partition('/')[0]}/"

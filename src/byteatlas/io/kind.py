@@ -15,6 +15,8 @@ UrlKind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
 """``json`` is a reference map in one text, ``archive`` what scanners read."""
 
 METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
+_RECORDS, _END = b'"record_size"', 1 << 16
+"""What only a Parquet map's ``.zmetadata`` has, and how far from its ends it is looked for."""
 
 
 def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
@@ -47,9 +49,9 @@ def _folder(folder: str) -> UrlKind:
         return "parquet"  # an Icechunk repository: a map in a folder as well
     if consolidated.is_file():
         with consolidated.open("rb") as file:  # the member may stand at either end of a large document
-            head = file.read(1 << 16)
-            file.seek(max(0, consolidated.stat().st_size - (1 << 16)))
-            if b'"record_size"' in head + file.read():
+            head = file.read(_END)
+            file.seek(max(0, consolidated.stat().st_size - _END))
+            if _RECORDS in head + file.read():
                 return "parquet"
     return "zarr"
 
@@ -59,8 +61,9 @@ def _content(url: str, name: str, access: Access) -> UrlKind:
         source = access.open(url)
         head = bytes(source.read([ByteRange(0, min(16, source.size()))])[0])
     except FetchFailed:
-        if local_path(url) is None and _remote_store(url, access):
-            return "zarr"
+        kind = _remote_folder(url, access) if local_path(url) is None else None
+        if kind is not None:
+            return kind
         raise
     if head.lstrip().startswith((b"{", b"\xef\xbb\xbf{")) or (name.endswith(JSON_SUFFIXES) and head[:2] != b"PK"):
         return "json"
@@ -71,11 +74,17 @@ def _content(url: str, name: str, access: Access) -> UrlKind:
     return "archive"
 
 
-def _remote_store(url: str, access: Access) -> bool:
+def _remote_folder(url: str, access: Access) -> UrlKind | None:
+    """As `_folder`; None when there is no document of either."""
     for name in METADATA_NAMES:
         try:
-            access.open(f"{url.rstrip('/')}/{name}").size()
+            source = access.open(f"{url.rstrip('/')}/{name}")
+            size = source.size()
         except FetchFailed:
             continue
-        return True
-    return False
+        if name == ".zmetadata":
+            ends = [ByteRange(0, min(size, _END)), ByteRange(max(0, size - _END), min(size, _END))]
+            if any(_RECORDS in bytes(data) for data in source.read(ends)):
+                return "parquet"
+        return "zarr"
+    return None

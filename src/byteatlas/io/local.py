@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from byteatlas.errors import FetchFailed
+from byteatlas.io.source import SourceRecord
 from byteatlas.types import Buffer, ByteRange
 
 
@@ -19,10 +21,28 @@ def local_path(url: str) -> str | None:
         return None if "::" in url else url
     from urllib.parse import unquote, urlsplit  # plain paths, the most of all, do not need it
 
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that are no IPv6 address: whoever opens it says so
+        return None
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
-    return unquote(parts.path)
+    return unquote(parts.path, errors="surrogateescape")
+
+
+def portable(path: str) -> str:
+    """A local path as text that a map can hold: one that is not UTF-8 as a URL with escapes.
+
+    >>> portable("/data/a.nc"), portable(os.fsdecode(b"/data/\\xff.nc"))
+    ('/data/a.nc', 'file:///data/%FF.nc')
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        from urllib.parse import quote
+
+        return f"file://{quote(os.fsencode(path))}"
+    return path
 
 
 def absolute(url: str) -> str:
@@ -42,6 +62,33 @@ def absolute(url: str) -> str:
     return full
 
 
+FileIdentity: TypeAlias = tuple[int, int, int]
+"""What tells a local file from one that took its place: its number, size, and modification time in nanoseconds."""
+
+
+def identity(url: str) -> FileIdentity | None:
+    """That of the file which is under a name now; None for what is not local, or not there."""
+    path = local_path(url)
+    try:
+        facts = None if path is None else os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return None if facts is None else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+def status(url: str) -> os.stat_result | None:
+    """What the system says of a local file or folder, links followed; None when there is none.
+
+    Raises `FetchFailed` when that cannot be found out.
+    """
+    try:
+        return os.stat(local_path(url) or url)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
+
+
 ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 
@@ -49,7 +96,7 @@ ONE_READ = 1 << 30
 class LocalSource:
     """One local file. The descriptor is opened at the first read and closed with the object."""
 
-    __slots__ = ("_fd", "_path", "_size", "_url")
+    __slots__ = ("_fd", "_path", "_size", "_time", "_url", "identity")
 
     def __init__(self, url: str) -> None:
         path = local_path(url)
@@ -60,8 +107,11 @@ class LocalSource:
             self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         except (OSError, ValueError) as error:
             self._fd = -1
-            raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
-        self._size = os.fstat(self._fd).st_size
+            why = getattr(error, "strerror", None) or str(error)
+            raise FetchFailed(url, why, absent=isinstance(error, FileNotFoundError | NotADirectoryError)) from error
+        facts = os.fstat(self._fd)
+        self._size, self._time = facts.st_size, facts.st_mtime_ns
+        self.identity: FileIdentity = (facts.st_ino, self._size, self._time)
 
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
         return LocalSource, (self._url,)  # a descriptor means nothing elsewhere
@@ -127,5 +177,10 @@ class LocalSource:
         return self._read_one(ByteRange(0, self._size))
 
     def stamp(self) -> str:
-        """Modification time in nanoseconds, as text."""
-        return str(os.fstat(self._fd).st_mtime_ns)
+        """Modification time in nanoseconds, as text: when the file was opened."""
+        return str(self._time)
+
+    def now(self) -> SourceRecord:
+        """The size and modification time that the file has at this moment, which may have been written to."""
+        facts = os.fstat(self._fd)
+        return SourceRecord(facts.st_size, str(facts.st_mtime_ns))

@@ -9,21 +9,47 @@ from typing import Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy
+from byteatlas.io.retry import Retry, Retrying
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.sources.layers import Retry, Retrying
+from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
 from byteatlas.io.sources.remote import FsspecSource
+from byteatlas.io.stamp import Check, checked
 from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.urls import WEB
 from byteatlas.types import JSON
 
 
-def open_source(url: str, storage_options: Mapping[str, JSON] | None = None, retry: Retry | None = None) -> Source:
+def open_source(
+    url: str,
+    storage_options: Mapping[str, JSON] | None = None,
+    retry: Retry | None = None,
+    policy: Policy | None = None,
+) -> Source:
     """The source for one URL: a local file, or anything fsspec can open.
+
+    Args:
+        policy: where a server may send us on to.
 
     Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
     """
     if local_path(url) is not None:
         return LocalSource(url)
-    return Retrying(FsspecSource(url, StorageOptions.of(storage_options).for_url(url)), retry or Retry())
+    fs, path = file_system(url, StorageOptions.of(storage_options).for_url(url))
+    return remote_source(fs, path, url, retry or Retry(), policy or Policy())
+
+
+def remote_source(fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy) -> Source:
+    """An object of one of fsspec's file systems, tried again where that may help.
+
+    Args:
+        path: the object's name in the file system.
+        url: its name in messages.
+    """
+    if WEB.isdisjoint(fs.protocols):
+        return Retrying(FsspecSource.on(fs, path, url), retry)
+    from byteatlas.io.sources.http import HttpSource
+
+    return Retrying(HttpSource(fs, path, follow=policy.check_hop, retry=retry), retry)
 
 
 class SourcePool:
@@ -34,6 +60,7 @@ class SourcePool:
     Args:
         files: sources that are open already, each for its own URL.
         most: sources kept.
+        check: what of a source is compared with what a map has recorded of it.
     """
 
     def __init__(
@@ -44,9 +71,11 @@ class SourcePool:
         retry: Retry | None = None,
         files: Sequence[Source] = (),
         most: int = 256,
+        check: Check = "free",
     ) -> None:
         self._options, self._policy = StorageOptions.of(storage_options), policy or Policy()
         self._retry, self._files, self._most = retry or Retry(), {f.url: f for f in files}, most
+        self.check: Check = check
         self._open: OrderedDict[str, Source] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -64,7 +93,7 @@ class SourcePool:
                 self._open.move_to_end(url)
                 return found
         self._policy.check(url)
-        source = self._files.get(url) or open_source(url, self._options, self._retry)
+        source = self._files.get(url) or open_source(url, self._options, self._retry, self._policy)
         with self._lock:
             self._open[url] = source
             while len(self._open) > self._most:
@@ -87,6 +116,12 @@ class Named(Protocol):
     def url(self) -> str: ...
 
     @property
+    def size(self) -> int | None: ...
+
+    @property
+    def stamp(self) -> str | None: ...
+
+    @property
     def foreign(self) -> bool: ...
 
 
@@ -94,21 +129,27 @@ class Named(Protocol):
 class MadeOfOthers(Protocol):
     """A source that is no file of its own (`byteatlas.manifest.kinds.joined`)."""
 
-    def source(self, opener: Opener) -> Source: ...
+    def source(self, opener: Opener, check: Check) -> Source: ...
 
 
-def opened(opener: Opener, named: Named) -> Source:
+def opened(opener: Opener, named: Named, check: Check | None = None) -> Source:
     """Open what a map or file names. An opener without a policy of its own opens nothing that is foreign.
+
+    Args:
+        check: what is compared with the record; None = what the opener says.
 
     Raises:
         Forbidden: the policy does not allow it.
         FetchFailed: it is not there.
+        SourceChanged: it is not the file that was indexed.
     """
+    if check is None:
+        check = opener.check if isinstance(opener, SourcePool) else "free"
     if isinstance(named, MadeOfOthers):
-        return named.source(opener)
+        return named.source(opener, check)
     if not named.foreign:
-        return opener(named.url)
+        return checked(opener(named.url), named.size, named.stamp, check)
     if isinstance(opener, SourcePool):
-        return opener.foreign(named.url)
+        return checked(opener.foreign(named.url), named.size, named.stamp, check)
     Policy().check(named.url, foreign=True)
-    return opener(named.url)
+    return checked(opener(named.url), named.size, named.stamp, check)

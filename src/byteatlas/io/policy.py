@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from byteatlas.errors import Forbidden
+from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.local import local_path
 from byteatlas.io.sources.open_file import OPEN_FILE
+from byteatlas.io.urls import fault_of, is_private_to_machine, last_link, place, protocol_of, under
 from byteatlas.values import dataclass
 
 
@@ -34,7 +33,11 @@ class Policy:
         for name in ("allow", "deny"):
             value = getattr(self, name)
             if value is not None:
+                if not isinstance(value, Iterable) or not all(isinstance(prefix, str) for prefix in value):
+                    raise BadRequest(f"{name} is a list of prefixes of URLs")
                 object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        if not (self.local is None or isinstance(self.local, bool)):
+            raise BadRequest("local is True, False, or None (by origin)")
 
     def check(self, url: str, *, foreign: bool = False) -> None:
         """Raise `Forbidden` when this URL may not be opened. A chain (``zip://a::s3://b``) is its last link, seen
@@ -43,117 +46,88 @@ class Policy:
         Args:
             foreign: something from elsewhere names it, and it leads to this machine (see `foreign`).
         """
-        outer = url.rpartition("::")[2]
-        allowed = any(_under(name, self.allow or ()) for name in _named(url, outer))
+        if fault := fault_of(url):
+            raise Forbidden(url, fault)
+        allowed = self.allow is not None and any(_under_one(url, prefix) for prefix in self.allow)
         closed = self.local is False or (foreign and self.local is None)
-        if closed and (foreign or _reads_here(url, outer)) and not allowed:
+        if closed and (foreign or reach_of(url) == FILES) and not allowed:
             raise Forbidden(url, "a map or file from the network may not read local files (allow=[...] permits it)")
-        if any(_under(normal(name), self.deny) for name in (url, *url.split("::"))):
+        if any(under(link, prefix) for prefix in self.deny for link in (url, *url.split("::"))):
             raise Forbidden(url, "denied by the policy")
         if self.allow is not None and not allowed:
             raise Forbidden(url, f"outside of what the policy allows ({', '.join(self.allow) or 'nothing'})")
 
+    def check_hop(self, url: str, following: str) -> None:
+        """Raise `Forbidden` when the server that was asked for the first URL may not send us on to the second one."""
+        if place(url) != place(following):
+            self.check(following, foreign=foreign(url, following))
 
-LOCAL_PROTOCOLS = frozenset({
-    "file", "local", "asynclocal", "async_wrapper", "asyncwrapper", "dir", "git", "dvc", "libarchive", "reference",
-    "dask", "generic",
+
+NETWORK_PROTOCOLS = frozenset({
+    "http", "https", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "wasb", "wasbs", "oss", "oci", "ocilake",
+    "tos", "ftp", "sftp", "ssh", "smb", "hdfs", "webhdfs", "webdav", "root", "hf", "github", "gist", "lakefs", "dbfs",
+    "dropbox", "gdrive", "box", "wandb", "jlab", "jupyter",
 })  # fmt: skip
-"""fsspec protocols that lead, or can be made to lead, to files of this machine."""
+"""fsspec protocols that lead beyond the network. All others lead, or can be made to lead, to files of this machine."""
 PROCESS_PROTOCOLS = frozenset({"memory", OPEN_FILE})
 """Protocols that lead to memory of this process."""
 LINKS = frozenset({"zip", "tar"})
 """Protocols that may stand before others in a chain; the rest (caches, for one) write or read local files."""
 CACHES = frozenset({"simplecache", "filecache", "blockcache", "cached"})
 """Protocols of copies that are kept here; by themselves, without a path, they give what the next link gives."""
-NETWORK, PROCESS, FILES = 0, 1, 2
-"""Where something lies: beyond the network, in the memory of this process, in files of this machine."""
+NETWORK, MACHINE, PROCESS, FILES = 0, 1, 2, 3
+"""Where something lies: beyond the network, on a server that answers this machine only, in the memory of this process,
+in files of this machine."""
+
+
+def reach_of(url: str) -> int:
+    """What a URL leads to, as it is or at the end of a chain."""
+    links, outer = url.split("::")[:-1], last_link(url)
+    if any(protocol_of(link) not in LINKS for link in links):
+        return FILES
+    return origin_of(outer)
 
 
 def origin_of(url: str) -> int:
     """Where a map or file lies that the caller named: what the last link of its URL says."""
-    outer = url.rpartition("::")[2]
+    outer = last_link(url)
     if local_path(outer) is not None:
         return FILES
-    return PROCESS if outer.partition("://")[0].lower() in PROCESS_PROTOCOLS else NETWORK
+    protocol = protocol_of(outer)
+    if protocol in PROCESS_PROTOCOLS:
+        return PROCESS
+    if protocol not in NETWORK_PROTOCOLS:
+        return FILES
+    return MACHINE if is_private_to_machine(outer) else NETWORK
 
 
 def foreign(origin: str | None, url: str) -> bool:
     """Whether a URL leads to this machine, and the map or file at ``origin`` that names it has no right to that.
 
-    Files of this machine may name anything, what lies in this process's memory its memory, what came from the network
-    neither. None as origin: the caller made the map.
+    Files of this machine may name anything, what lies in this process's memory its memory, what a server answered that
+    this machine alone can reach other such servers, and what came from the network none of these. None as origin: the
+    caller made the map.
 
     >>> foreign("https://host/a.json", "file:///etc/passwd"), foreign("/data/a.json", "/data/x.nc")
     (True, False)
+    >>> foreign("https://host/a.json", "http://localhost:8888/api"), foreign("http://127.0.0.1/a", "http://localhost/b")
+    (True, False)
     """
-    if origin is None or (right := origin_of(origin)) == FILES:
+    if origin is None or (right := _right(origin)) == FILES:
         return False
-    links, outer = url.split("::")[:-1], url.rpartition("::")[2]
-    if links == origin.split("::")[:-1]:  # the caller's own way to it: a cache in front of a server
-        return _where(outer, outer) > right
-    return _where(url, outer) > right
+    if url.split("::")[:-1] == origin.split("::")[:-1]:  # the caller's own way to it: a cache in front of a server
+        return origin_of(url) > right
+    return reach_of(url) > right
 
 
-def _where(url: str, outer: str) -> int:
-    if _reads_here(url, outer):
-        return FILES
-    return PROCESS if outer.partition("://")[0].lower() in PROCESS_PROTOCOLS else NETWORK
+def _right(origin: str) -> int:
+    """How far a map or file may lead; one of an unknown protocol, wherever that leads, no farther than the network."""
+    outer = last_link(origin)
+    unknown = local_path(outer) is None and protocol_of(outer) not in NETWORK_PROTOCOLS | PROCESS_PROTOCOLS
+    return NETWORK if unknown else origin_of(origin)
 
 
-def _reads_here(url: str, outer: str) -> bool:
-    """Whether a URL leads to a local file, as it is or at the end of a chain."""
-    if local_path(outer) is not None or outer.partition("://")[0].lower() in LOCAL_PROTOCOLS:
-        return True
-    return any(link.partition("://")[0].lower() not in LINKS for link in url.split("::")[:-1])
-
-
-def _named(url: str, outer: str) -> tuple[str, ...]:
-    """What a list of allowed prefixes is compared with: the whole URL; the last link where the others show only it."""
-    plain = all(link in CACHES or link.partition("://")[0] in LINKS for link in url.split("::")[:-1])
-    return (normal(url), normal(outer)) if plain else (normal(url),)
-
-
-def normal(url: str) -> str:
-    """A URL with ``..`` and ``.`` resolved, so that prefixes can be compared.
-
-    >>> normal("/data/../etc/passwd"), normal("s3://bucket/a/../b")
-    ('/etc/passwd', 's3://bucket/b')
-    """
-    path = local_path(url)
-    if path is not None:
-        return posixpath.normpath(path)
-    protocol, mark, rest = url.partition("://")
-    if protocol in ("http", "https"):  # clients resolve escaped dots as well
-        rest = re.sub("%2e", ".", rest, flags=re.IGNORECASE)
-    return protocol + mark + posixpath.normpath(rest) if rest else url
-
-
-def _under(url: str, prefixes: Sequence[str]) -> bool:
-    for prefix in prefixes:
-        clean = normal(prefix)
-        if url == clean or url.startswith(clean if clean.endswith("/") else clean + "/"):
-            return True
-    return False
-
-
-def join(base: str, url: str) -> str:
-    """A URL as written in a file: absolute as it is, relative ones from the folder of ``base``.
-
-    >>> join("s3://bucket/maps/a.json", "../data/x.nc"), join("maps/a.json", "/abs/x.nc")
-    ('s3://bucket/data/x.nc', '/abs/x.nc')
-    """
-    if "://" in url or "::" in url:
-        return url
-    if url.startswith("/"):
-        protocol, mark, rest = base.partition("://")
-        if not mark or protocol in ("file", "local"):
-            return url
-        return f"{protocol}://{rest.partition('/')[0]}{posixpath.normpath(url)}"
-    folder = base.rpartition("/")[0]
-    if not folder:
-        return posixpath.normpath(url) if not base.startswith("/") else "/" + posixpath.normpath(url)
-    protocol, mark, rest = folder.partition("://")
-    if not mark:
-        return posixpath.normpath(f"{folder}/{url}")
-    host, _, path = rest.partition("/")
-    return f"{protocol}://{host}{posixpath.normpath('/' + '/'.join(filter(None, (path, url))))}"
+def _under_one(url: str, prefix: str) -> bool:
+    """Whether a URL is below a prefix that is allowed: a chain by its last link, where the others show only that."""
+    plain = all(link in CACHES or protocol_of(link) in LINKS for link in url.split("::")[:-1])
+    return under(url, prefix) if plain or "::" in prefix else False

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from byteatlas.types import Buffer, ByteRange
+from byteatlas.values import dataclass
 
 
 class Source(Protocol):
@@ -31,6 +32,20 @@ class Source(Protocol):
     def read_all(self) -> Buffer:
         """The whole file."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """What the storage says of a file beside its bytes; None for what it does not tell.
+
+    Attributes:
+        size: bytes.
+        stamp: what changes when the file does: a modification time in nanoseconds, all digits, for local files, an etag
+            or the like for remote ones.
+    """
+
+    size: int | None = None
+    stamp: str | None = None
 
 
 class ReadsInto(Source, Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from byteatlas.io.urls import last_link, place, under
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -57,14 +58,27 @@ class StorageOptions(Mapping[str, JSON]):
         return StorageOptions, (dict(self),)
 
     def __repr__(self) -> str:
+        from byteatlas.masking import masked
+
         below = {p: ", ".join(options) for p, options in self.by_prefix.items()}
-        names = [f"{_without_user(k)}: ({below[k]})" if k in below else k for k in self]
+        names = [f"{masked(k)}: ({below[k]})" if k in below else k for k in self]
         return f"StorageOptions({', '.join(names)})"
 
     @property
     def by_prefix(self) -> dict[str, dict[str, JSON]]:
         """The options that hold below a prefix only."""
         return {k: _thaw(v) for k, v in self._items.items() if "://" in k and isinstance(v, _Pairs)}
+
+    def kept_to(self, url: str) -> StorageOptions:
+        """The same options; those for all URLs are for the server (or bucket) of this URL only, if it has one.
+
+        Credentials for the map that a caller names are not for every host that the map names.
+        """
+        where, common = place(last_link(url)), self.common
+        if not common or not where:
+            return self
+        below = {p: {**common, **more} if under(p, where) else more for p, more in self.by_prefix.items()}
+        return StorageOptions({where: common} | below)
 
     @property
     def common(self) -> dict[str, JSON]:
@@ -77,7 +91,7 @@ class StorageOptions(Mapping[str, JSON]):
         if not self._items:
             return {}
         below = self.by_prefix
-        best = max((p for p in below if url.startswith(p)), key=len, default=None)
+        best = max((p for p in below if under(url, p)), key=len, default=None)
         return self.common if best is None else {**self.common, **below[best]}
 
 
@@ -130,13 +144,6 @@ def _thaw(value: Frozen) -> Any:
             return inner
         case _:
             return value
-
-
-def _without_user(url: str) -> str:
-    """A URL without the user's name and password, for messages."""
-    protocol, mark, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return protocol + mark + host.rpartition("@")[2] + slash + path
 
 
 NO_OPTIONS = StorageOptions()

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, NotFound
+from byteatlas.io.access import Access
 from byteatlas.manifest.printing import virtual_array_text, virtual_group_text
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.types import JSON, ByteRange, Shape
 from byteatlas.values import dataclass, field
-
-if TYPE_CHECKING:
-    from byteatlas.io.access import Access
 
 MISSING = -1
 """In the ``source`` column: no bytes anywhere; the chunk reads as the fill value."""

@@ -5,17 +5,39 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from byteatlas.io.access import AbsentParts
-from byteatlas.io.local import absolute, local_path
-from byteatlas.io.policy import foreign, join
+from byteatlas.io.local import absolute, local_path, portable
+from byteatlas.io.policy import foreign
+from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.values import dataclass
+from byteatlas.masking import without_secrets
+from byteatlas.values import dataclass, field
 
 Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
 TellArray: TypeAlias = Callable[[str, int, int], None]
 """Called with an array's path before it is written, how many were written, and how many there are."""
+
+
+class KnownPlace(Protocol):
+    """Where a map that is open was read from."""
+
+    def reduced_manifest(self, path: str) -> tuple[Any, ...]:
+        """What ``__reduce__`` of an array's manifest gives: how it is had in another process."""
+        ...
+
+    def reduced_arrays(self, path: str) -> tuple[Any, ...]:
+        """The same for the arrays of a group."""
+        ...
+
+    def check(self) -> None:
+        """Raises `SourceChanged` when the map's file was written to since it was opened."""
+        ...
+
+    def check_name(self) -> None:
+        """The same for a map of many files, which are found by name: also when another map has that name now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +52,7 @@ class MapReadOptions:
         rename: changes each source URL after it was made absolute.
         most_generated: more references than this from ``gen`` are refused.
         parts: Parquet part files that are kept in memory.
+        place: where the map was read from; None = the caller made the map. Filled in by `read_references`.
         absent_parts: what a Parquet part file means that is not there. fsspec's writer leaves out parts all of whose
             chunks are missing; a part that got lost looks the same. So it is an error unless the caller knows better.
     """
@@ -41,6 +64,7 @@ class MapReadOptions:
     most_generated: int = 5_000_000
     parts: int = 16
     absent_parts: AbsentParts = "raise"
+    place: KnownPlace | None = field(default=None, compare=False)
 
     def absolute(self, url: str, where: str) -> str:
         """A source URL as it is meant."""
@@ -60,6 +84,7 @@ class MapWriteOptions:
         record_size: rows of a Parquet part file.
         relative: write source URLs relative to the map where they share its folder's root.
         sources: also write the table of sources with sizes and stamps.
+        keep_queries: also write user names, passwords and signatures that URLs hold. Whoever has the map then has them.
         templates: JSON version 1: write URL templates and generated references where that makes the map smaller. GDAL
             and VirtualiZarr refuse such maps; fsspec reads them with ``simple_templates=False``.
             consolidated: JSON: also write all metadata under one key, for readers that look for it there.
@@ -71,6 +96,7 @@ class MapWriteOptions:
     record_size: int = 100_000
     relative: bool = False
     sources: bool = True
+    keep_queries: bool = False
     templates: bool = False
     consolidated: bool = False
     block: int = 1 << 13
@@ -82,6 +108,10 @@ class MapWriteOptions:
         path = local_path(url)
         if path is not None and not path.startswith("/"):
             url = posixpath.normpath(absolute(path).replace(os.sep, "/"))
+        elif not self.keep_queries:
+            url = without_secrets(url)
+        if path is not None and not url.isascii() and (named := portable(url)) != url:
+            return named
         if self.relative and self.base is not None:
             url = relative_to(self.base, url)
         if self.prefix is not None and url.startswith(self.prefix):

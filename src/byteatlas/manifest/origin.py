@@ -28,7 +28,7 @@ def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
         return replace(source, foreign=source.foreign or foreign(origin, source.url))
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
-        if all(s.foreign or not foreign(origin, s.url) for s in _files(old.manifest.sources)):
+        if all(s.foreign or not foreign(origin, s.url) for s in source_files(old.manifest.sources)):
             return old
         return replace(old, manifest=RenamedManifest(old.manifest, info))
 
@@ -36,7 +36,7 @@ def marked(node: VirtualGroup, origin: str) -> VirtualGroup:
     return found if isinstance(found, VirtualGroup) else node
 
 
-def _files(sources: Iterable[SourceInfo]) -> Iterator[SourceInfo]:
+def source_files(sources: Iterable[SourceInfo]) -> Iterator[SourceInfo]:
     """Sources, and for those that are made of parts of others, these."""
     for source in sources:
         yield from source.files if isinstance(source, JoinedInfo) else (source,)
@@ -71,16 +71,6 @@ def check_written(node: VirtualNode, policy: Policy | None = None) -> None:
             except Forbidden as error:
                 why = f"{path or 'the array'} came from the network and refers to it; a map written here could read it"
                 raise Forbidden(source.url, f"{why} (a policy with allow=[...] permits it)") from error
-
-
-def check_target(node: VirtualNode, url: str) -> None:
-    """Raise `BadRequest` when a map would take the place of a file that its references lead to."""
-    seen: set[int] = set()
-    for path, array in all_arrays(node):
-        table = array.manifest.sources
-        if id(table) not in seen and any(s.url == url for s in _files(table)):
-            raise BadRequest(f"{path or 'the array'} has its bytes in {url}: a map there would replace them")
-        seen.add(id(table))
 
 
 def used(array: VirtualArray, sources: Iterable[SourceInfo]) -> list[SourceInfo]:

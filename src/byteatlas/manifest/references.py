@@ -11,6 +11,7 @@ from typing import Any
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import form_of_name
+from byteatlas.io.kind import kind_of
 from byteatlas.io.local import LocalSource, absolute, local_path
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
@@ -19,7 +20,9 @@ from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
-from byteatlas.manifest.origin import check_target, check_written
+from byteatlas.manifest.origin import check_written
+from byteatlas.manifest.reopening import MapPlace, MapRecipe
+from byteatlas.manifest.targets import check_not_source, check_there, format_for
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
 from byteatlas.values import replace
@@ -50,7 +53,7 @@ def read_references(
     url = absolute(os.fspath(target)).rstrip("/")
     if options.base is None and not url.startswith(OPEN_FILE):  # which has no folder
         options = replace(options, base=url)
-    options = replace(options, origin=url)
+    given, options = options, replace(options, origin=url)
     path = local_path(url)
     if path is not None and os.path.isdir(os.path.join(path, "snapshots")):
         from pathlib import Path
@@ -59,19 +62,36 @@ def read_references(
 
         if is_repository(Path(path)):
             return read_icechunk(path)
-    if is_parquet_map(url):
+    if is_parquet_map(url, access):
         from byteatlas.manifest.parquet.read import read_parquet
 
-        return read_parquet(lambda name: access.open(f"{url}/{name}"), url, options)
-    return _read_text(access.open(url), url, options)
+        known = access.open(f"{url}/.zmetadata")
+        options = replace(options, place=MapPlace(url, access, given, known, _read_again))
+
+        def part(name: str) -> Source:
+            return known if name == ".zmetadata" else access.open(f"{url}/{name}")
+
+        return read_parquet(part, url, options)
+    text = access.open(url)
+    return _read_text(text, url, replace(options, place=MapPlace(url, access, given, text, _read_again)))
 
 
-def is_parquet_map(url: str) -> bool:
-    """Whether a URL is (to be) a Parquet map: a folder, or anything named like one."""
+def _read_again(recipe: MapRecipe) -> VirtualNode:
+    return read_references(recipe.url, access=recipe.access, options=recipe.options)
+
+
+def is_parquet_map(url: str, access: Access | None = None) -> bool:
+    """Whether a URL is (to be) a Parquet map: a folder, or anything named like one.
+
+    With ``access`` also a remote folder whose name says nothing: what is in it does.
+    """
     path = local_path(url)
     if path is not None and os.path.exists(path):
         return os.path.isdir(path)
-    return form_of_name(url) == "parquet"
+    form = form_of_name(url)
+    if form is None and path is None and access is not None and not url.startswith(OPEN_FILE):
+        return kind_of(url, access) == "parquet"
+    return form == "parquet"
 
 
 def _as_text(references: Mapping[str, Any]) -> bytes:
@@ -99,11 +119,6 @@ def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNo
     return read_json(plain, where, options)
 
 
-def format_of(url: str) -> Format:
-    """The form that a target's suffix stands for."""
-    return "parquet" if form_of_name(url) == "parquet" else "json"
-
-
 def write_references(
     node: VirtualNode,
     target: str | os.PathLike[str] | MutableMapping[str, JSON],
@@ -121,6 +136,8 @@ def write_references(
         format: None = by the target's suffix.
 
     Raises:
+        BadRequest: a name whose suffix is that of no map, without ``format``; a file that the references lead to.
+        Conflict: what is there is no map.
         Unsupported: an array that the form cannot express; the message names it.
         FetchFailed: the target cannot be written.
         Forbidden: something from elsewhere names files of this machine; as references of a map that lies here they
@@ -138,21 +155,29 @@ def write_references(
         target.update(json.loads(text.getvalue()))
         return
     url = absolute(os.fspath(target)).rstrip("/")
-    check_target(node, url)
+    check_not_source(node, url)
+    form = format_for(url, format)
+    check_there(url, form, access)
     options = replace(options or MapWriteOptions(), base=url)
-    match format or format_of(url):
+
+    def check_again() -> None:
+        """Sources of lazy manifests are known when they were read."""
+        check_written(node, access.policy)
+        check_not_source(node, url)
+
+    match form:
         case "parquet":
             from byteatlas.manifest.parquet.write import write_parquet
 
             with new_folder(url, access.storage_options) as folder:
                 write_parquet(node, folder, options, tell)
-                check_written(node, access.policy)  # again: sources of lazy manifests are known when they were read
-        case "json" | "json-v0" as form:
+                check_again()
+        case "json" | "json-v0":
             from byteatlas.manifest.json.write import write_json
 
             with new_file(url, access.storage_options) as sink, compressing(sink, url) as stream:
                 write_json(node, stream, options, version=1 if form == "json" else 0, tell=tell)
-                check_written(node, access.policy)
+                check_again()
         case "icechunk":
             from byteatlas.manifest.foreign.icechunk import write_icechunk
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.manifest.kinds.encoded import EncodedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.options import KnownPlace
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
+from byteatlas.meta.names import legal_name
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
 
@@ -34,14 +37,22 @@ def is_document(key: str) -> bool:
 class LazyArrays(Mapping[str, VirtualArray]):
     """The arrays of one group; an array's metadata is parsed when it is asked for."""
 
-    __slots__ = ("_built", "_make", "_paths")
+    __slots__ = ("_built", "_make", "_paths", "path", "place")
 
-    def __init__(self, paths: Mapping[str, str], make: Callable[[str], VirtualArray]) -> None:
+    def __init__(
+        self,
+        paths: Mapping[str, str],
+        make: Callable[[str], VirtualArray],
+        place: KnownPlace | None = None,
+        path: str = "",
+    ) -> None:
         self._paths, self._make = paths, make
         self._built: dict[str, VirtualArray] = {}
+        self.place, self.path = place, path
 
-    def __reduce__(self) -> tuple[type[dict[str, VirtualArray]], tuple[dict[str, VirtualArray]]]:
-        return dict, (dict(self),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As a place in a map where there is one, else as a dict."""
+        return (dict, (dict(self),)) if self.place is None else self.place.reduced_arrays(self.path)
 
     def __getitem__(self, name: str) -> VirtualArray:
         if name not in self._built:
@@ -94,7 +105,7 @@ class DocumentTree:
         parts = path.split("/") if path else []
         if len(parts) > MOST_LEVELS:
             raise InvalidMetadata(self.where, f"{path[:80]!r}... has more than {MOST_LEVELS} levels")
-        if any(p in ("", ".", "..") for p in parts):
+        if not all(map(legal_name, parts)):
             raise InvalidMetadata(self.where, f"{path!r} is not a node path")
         array = self._is_array(path)
         if array:
@@ -143,8 +154,8 @@ class DocumentTree:
         zgroup = self.documents.get(self._key(path, ".zgroup"))
         return v2.parse_group({"zarr_format": 2} if zgroup is None else zgroup, zattrs, where)
 
-    def build(self, attach: Attach) -> VirtualNode:
-        """The tree, with manifests from ``attach``."""
+    def build(self, attach: Attach, place: KnownPlace | None = None) -> VirtualNode:
+        """The tree, with manifests from ``attach``. ``place``: of the map."""
 
         def make(path: str) -> VirtualArray:
             meta, column = self.array_meta(path)
@@ -153,12 +164,12 @@ class DocumentTree:
 
         if self._is_array(""):
             return make("")
-        return self._build("", make)
+        return self._build("", make, place)
 
-    def _build(self, path: str, make: Callable[[str], VirtualArray]) -> VirtualGroup:
+    def _build(self, path: str, make: Callable[[str], VirtualArray], place: KnownPlace | None) -> VirtualGroup:
         branch = self._branches[path]
-        groups = {name: self._build(below, make) for name, below in branch.groups.items()}
-        return VirtualGroup(self._group_meta(path), LazyArrays(branch.arrays, make), groups)
+        groups = {name: self._build(below, make, place) for name, below in branch.groups.items()}
+        return VirtualGroup(self._group_meta(path), LazyArrays(branch.arrays, make, place, path), groups)
 
 
 def _parent(key: str) -> str:

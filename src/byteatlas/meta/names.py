@@ -7,12 +7,18 @@ DOCUMENTS = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json
 
 
 def legal_name(name: str) -> bool:
-    """Whether a node may have this name in a Zarr hierarchy: the one rule of scanners, stores and object models.
+    r"""Whether a node may have this name in a Zarr hierarchy: the one rule of scanners, stores and object models.
 
     Zarr v3 core, "Node names": not empty, no slash, not only periods. Names that begin with ``__`` are reserved there
     but common in archives and stores (``__categories``, xarray's ``__xarray_dataarray_variable__``): they are allowed.
 
-    >>> [legal_name(n) for n in ("air", "...", "a/b", ".zarray", "__index")]
-    [True, False, False, False, True]
+    Half characters (lone surrogates) have no UTF-8 form, so no store could keep them.
+
+    >>> [legal_name(n) for n in ("air", "...", "a/b", ".zarray", "__index", "\ud800")]
+    [True, False, False, False, True, False]
     """
-    return bool(name.strip(".")) and "/" not in name and "\0" not in name and name not in DOCUMENTS
+    return bool(name.strip(".")) and "/" not in name and "\0" not in name and name not in DOCUMENTS and _whole(name)
+
+
+def _whole(name: str) -> bool:
+    return name.isascii() or not any("\ud800" <= c <= "\udfff" for c in name)

@@ -11,6 +11,7 @@ from typing import Any
 
 from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes, encodings, fill
+from byteatlas.meta.attributes import from_v3_document, to_document, to_v3_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, EncodingColumn, GroupMeta, RectilinearGrid
 from byteatlas.meta.parts import (
@@ -71,7 +72,7 @@ def _array(doc: Mapping[str, JSON]) -> tuple[ArrayMeta, EncodingColumn | None]:
         encodings=stored,
         fill_value=fill_value,
         dimension_names=names_of(doc.get("dimension_names"), len(shape)),
-        attributes=_attributes(doc),
+        attributes=from_v3_document(_attributes(doc), data_type),
         keys=keys,
         zarr_format=3,
     )
@@ -142,7 +143,7 @@ def dump_array(meta: ArrayMeta, encoding_column: EncodingColumn | None = None) -
         "chunk_key_encoding": keys_json(meta.keys),
         "fill_value": fill.to_v3(meta.fill_value, meta.data_type),
         "codecs": codecs,
-        "attributes": dict(meta.attributes),
+        "attributes": to_v3_document(meta.attributes, meta.data_type),
     }
     if meta.dimension_names is not None:
         document["dimension_names"] = list(meta.dimension_names)
@@ -151,4 +152,4 @@ def dump_array(meta: ArrayMeta, encoding_column: EncodingColumn | None = None) -
 
 def dump_group(meta: GroupMeta) -> dict[str, Any]:
     """The ``zarr.json`` of a group."""
-    return {"zarr_format": 3, "node_type": "group", "attributes": dict(meta.attributes)}
+    return {"zarr_format": 3, "node_type": "group", "attributes": to_document(meta.attributes)}

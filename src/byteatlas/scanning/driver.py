@@ -13,7 +13,7 @@ from byteatlas.errors import BadRequest, CorruptFile, Unsupported
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.layers import BlockCache
 from byteatlas.io.sources.parts import SourceWindow
-from byteatlas.io.stamp import stamp_of
+from byteatlas.io.stamp import check_unchanged, stamp_of
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.duties import complete, shifted
@@ -118,6 +118,7 @@ def scan_source(
 
     Raises:
         FetchFailed: bytes could not be fetched; with the URL and the range.
+        SourceChanged: somebody wrote to the file meanwhile.
         CorruptFile, Unsupported: nothing of the file can be understood; no scanner knows it.
         BadRequest, NotFound: options that the scanner does not have; a group that the file does not have.
     """
@@ -134,4 +135,5 @@ def scan_source(
     scanner = recognise(source, opener, scanners, format=format, block=block)
     parser = complete(scanner, SourceInfo(source.url, source.size(), stamp), options)
     found = run(parser, source, opener, block=block, progress=progress)
+    check_unchanged(plain)
     return found if window is None else shifted(found, SourceInfo(source.url, size, stamp), window.offset)

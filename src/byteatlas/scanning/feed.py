@@ -22,10 +22,11 @@ from byteatlas.errors import (
 )
 from byteatlas.io.local import LocalSource
 from byteatlas.io.open import opened
-from byteatlas.io.policy import foreign, join
+from byteatlas.io.policy import foreign
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.layers import BlockCache
 from byteatlas.io.stamp import stamp_of
+from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.meta.model import CodecSpec
 from byteatlas.scanning.contract import Ahead, Answer, Ask, Decode, Elsewhere, Fault, Stat, Whole
@@ -37,7 +38,6 @@ MOST_BYTES_AT_ONCE = 2 << 30
 """Bytes of one batch that are fetched; no archive's index is larger in one level. The largest asks beyond it fail."""
 MOST_AHEAD = 8 << 20
 """Bytes of one hint that are fetched."""
-NOT_THERE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 NO_SUCH_NAME = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL})
 """What an operating system says of names that cannot be a file's."""
 
@@ -215,7 +215,7 @@ def fetched(source: Source, ranges: Sequence[ByteRange]) -> Sequence[Buffer]:
     except FetchFailed as error:
         if error.range is not None or not ranges:
             raise
-        raise FetchFailed(error.url, error.why, ranges[0], transient=error.transient) from error
+        raise error.located(range=ranges[0]) from error
     except (OSError, FileFault) as error:
         where = ranges[0] if ranges else None
         raise FetchFailed(source.url, f"{type(error).__name__}: {error}", where) from error
@@ -227,11 +227,10 @@ def property_of(url: str, error: FetchFailed) -> FileFault:
     Raises the error itself when it says nothing of the files.
     """
     cause = error.__cause__
-    status = getattr(cause, "status", None) or getattr(cause, "code", None)
     found: FileFault
-    if isinstance(cause, PermissionError) or status in (401, 403):
+    if error.denied or isinstance(cause, PermissionError):
         found = Forbidden(url, f"the storage denies access ({error.why})")
-    elif isinstance(cause, NOT_THERE) or status in (404, 410):
+    elif error.absent or isinstance(cause, IsADirectoryError):
         found = Absent(url)
     elif getattr(cause, "errno", None) in NO_SUCH_NAME or (isinstance(cause, ValueError) and not error.transient):
         found = Absent(url, f"not the name of a file that could be opened ({error.why})")

@@ -19,6 +19,7 @@ class Reason(StrEnum):
     EXTERNAL_STORAGE = "external-storage"
     LINK = "link"
     DATASPACE = "dataspace"
+    NEVER_WRITTEN = "never-written"
     CORRUPT = "corrupt"
     FORBIDDEN = "forbidden"
     COMPRESSION = "compression"
@@ -36,6 +37,7 @@ EXPLAINED: dict[Reason, str] = {
     Reason.EXTERNAL_STORAGE: "raw data in external files that cannot be found or do not cover the dataset",
     Reason.LINK: "a link that leads nowhere, in a circle, or is of a user-defined class",
     Reason.DATASPACE: "a dataspace with no elements to read (null) or of an unknown class",
+    Reason.NEVER_WRITTEN: "data that nobody wrote, without a fill value: there are no values to read",
     Reason.CORRUPT: "the file's structures for this dataset are damaged",
     Reason.FORBIDDEN: "the policy in force does not allow opening a file that this dataset needs",
     Reason.COMPRESSION: "a compression scheme that no decoder at hand reads, or that byte ranges cannot express",

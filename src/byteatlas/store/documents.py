@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from byteatlas.errors import InvalidMetadata
+from byteatlas.meta.json_text import parse_json
 from byteatlas.types import JSON, Buffer
 
 MOST_BYTES = 256 << 20
@@ -18,7 +17,7 @@ def load_json(data: Buffer, where: str) -> JSON:
     Raises `InvalidMetadata` for anything that is not JSON in UTF-8, and for documents nested absurdly deep.
     """
     try:
-        found = json.loads(bytes(data).decode("utf-8-sig"))
+        found = parse_json(bytes(data).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InvalidMetadata(where, f"not a JSON document: {error}") from error
     _check_depth(found, where)

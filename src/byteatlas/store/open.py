@@ -40,4 +40,4 @@ def _from_url(url: str, access: Access) -> Store:
         return ZipStore(LocalSource(path))
     if is_zip(url) or url.startswith(OPEN_FILE):
         return ZipStore(access.open(url))
-    return RemoteStore(url, access.options_for(url))
+    return RemoteStore(url, access)

@@ -16,6 +16,7 @@ from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.layers import Coalescing
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.io.sources.parts import SourceWindow
+from byteatlas.io.stamp import Check
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.keys import chunk_keys, parse_key
@@ -48,11 +49,13 @@ class _ChunkPlace:
 class ReferenceStore:
     """The keys of a virtual tree, read-only."""
 
-    __slots__ = ("_arrays", "_documents", "_opener", "_tree", "_url")
+    __slots__ = ("_arrays", "_check", "_documents", "_opener", "_tree", "_url")
 
-    def __init__(self, node: VirtualNode, opener: Opener, url: str = "references:") -> None:
+    def __init__(
+        self, node: VirtualNode, opener: Opener, url: str = "references:", *, check: Check | None = None
+    ) -> None:
         documents, arrays = node_documents(node)
-        self._opener, self._url = opener, url
+        self._opener, self._url, self._check = opener, url, check
         self._documents = {key: json.dumps(value).encode() for key, value in documents.items()}
         self._arrays: Mapping[str, WrittenArray] = {a.path: a for a in arrays}
         self._tree: dict[str, dict[str, None]] = {}
@@ -86,14 +89,14 @@ class ReferenceStore:
                 case None:
                     continue
                 case _ChunkPlace(info, offset, length):
-                    size = opened(self._opener, info).size() if length is None else length
+                    size = opened(self._opener, info, self._check).size() if length is None else length
                     start, stop = _bounds(ask, size)
                     by_source.setdefault(info, []).append((i, ByteRange(offset + start, stop - start)))
                 case data:
                     start, stop = _bounds(ask, len(data))
                     out[i] = memoryview(data)[start:stop]
         for info, rows in by_source.items():
-            source = Coalescing(opened(self._opener, info))
+            source = Coalescing(opened(self._opener, info, self._check))
             for (i, _), data in zip(rows, source.read([where for _, where in rows]), strict=True):
                 out[i] = data
         return out
@@ -103,7 +106,7 @@ class ReferenceStore:
             case None:
                 return None
             case _ChunkPlace(info, offset, length):
-                inner = opened(self._opener, info)
+                inner = opened(self._opener, info, self._check)
                 return inner if length is None else SourceWindow(inner, offset, length, f"{info.url} [{key}]")
             case data:
                 return MemorySource(data, f"{self._url}{key}")

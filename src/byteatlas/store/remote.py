@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
-from byteatlas.errors import FetchFailed, Forbidden, MissingExtra, Unsupported
+from byteatlas.errors import FetchFailed, Forbidden, Unsupported
+from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.open import remote_source
+from byteatlas.io.policy import Policy
 from byteatlas.io.source import Source
-from byteatlas.io.sources.layers import Retrying
-from byteatlas.io.sources.remote import EXTRAS, FsspecSource, backend_errors, failure
+from byteatlas.io.sources.faults import backend_errors, failure
+from byteatlas.io.sources.filesystem import file_system
 from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
-from byteatlas.types import JSON, Buffer
+from byteatlas.types import Buffer
 
-_ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 _WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "memory"})
 """Protocols of storage where an object appears at once, when all of it has arrived."""
 
@@ -21,20 +24,13 @@ _WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl",
 class RemoteStore:
     """Objects below a URL. A key that the storage says does not exist is missing; any other failure is an error."""
 
-    __slots__ = ("_fs", "_options", "_root", "_url", "_writable")
+    __slots__ = ("_access", "_living", "_root", "_url", "_writable")
 
-    def __init__(self, url: str, storage_options: Mapping[str, JSON] | None = None, *, writable: bool = False) -> None:
-        from fsspec.core import url_to_fs
-
-        self._url, self._options, self._writable = url.rstrip("/"), dict(storage_options or {}), writable
-        try:
-            self._fs, root = url_to_fs(self._url, **self._options)
-        except ImportError as error:
-            protocol = url.partition("://")[0].partition("::")[0]
-            raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
-        except backend_errors() as error:
-            raise failure(url, error) from error
+    def __init__(self, url: str, access: Access = DEFAULT, *, writable: bool = False) -> None:
+        self._url, self._access, self._writable = url.rstrip("/"), access, writable
+        self._living, root = file_system(self._url, access.options_for(self._url))
         self._root = root.rstrip("/")
+        self._living.forget(self._root)
         if writable and self._web:
             raise Forbidden(self._url, "web servers are read only")
 
@@ -50,7 +46,7 @@ class RemoteStore:
         try:
             data = self.unchecked(key).read_all()
         except FetchFailed as error:
-            if isinstance(error.__cause__, _ABSENT):
+            if error.absent:
                 return None
             raise
         check_size(f"{self._url}/{key}", len(data), most)
@@ -62,26 +58,28 @@ class RemoteStore:
         try:
             found.size()
         except FetchFailed as error:
-            if isinstance(error.__cause__, _ABSENT):
+            if error.absent:
                 return None
             raise
         return found
 
     def unchecked(self, key: str) -> Source:
         """A key that is known to exist, without asking for its size."""
-        return Retrying(FsspecSource.on(self._fs, self._path(key), f"{self._url}/{key}"))
+        url = f"{self._url}/{key}"
+        return remote_source(self._living, self._path(key), url, self._access.retry, self._access.policy or Policy())
 
     def names(self, prefix: str) -> Sequence[str] | None:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
         try:
             found = self._fs.ls(path, detail=False)
-        except _ABSENT:
-            # A web server that shows no index looks like an empty folder; object storage knows what it has.
-            return None if self._web else ()
         except NotImplementedError:
             return None
         except backend_errors() as error:
-            raise failure(f"{self._url}/{prefix}", error) from error
+            fault = failure(f"{self._url}/{prefix}", error)
+            if fault.absent:
+                # A web server that shows no index looks like an empty folder; object storage knows what it has.
+                return None if self._web else ()
+            raise fault from error
         if self._web:  # an index page links to anything; only what lies directly below counts
             start = path.rstrip("/") + "/"
             names = {str(n)[len(start) :].rstrip("/") for n in found if str(n).startswith(start)}
@@ -94,12 +92,13 @@ class RemoteStore:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
         try:
             found = self._fs.find(path)
-        except _ABSENT:
-            return []
         except NotImplementedError as error:
             raise Unsupported("listing", f"{self._url} cannot be listed", prefix) from error
         except backend_errors() as error:
-            raise failure(f"{self._url}/{prefix}", error) from error
+            fault = failure(f"{self._url}/{prefix}", error)
+            if fault.absent:
+                return []
+            raise fault from error
         start = f"{self._root}/" if self._root else ""
         return [str(name)[len(start) :] for name in found if str(name).startswith(start)]
 
@@ -108,9 +107,12 @@ class RemoteStore:
         return not {"http", "https"}.isdisjoint(self._protocols)
 
     @property
+    def _fs(self) -> Any:
+        return self._living()
+
+    @property
     def _protocols(self) -> frozenset[str]:
-        protocol = self._fs.protocol
-        return frozenset((protocol,) if isinstance(protocol, str) else protocol)
+        return self._living.protocols
 
     def set(self, key: str, value: Buffer) -> None:
         """Put an object; where the storage has files, under a temporary name that is then changed."""
@@ -152,12 +154,12 @@ class RemoteStore:
         check_writable(self._url, self._writable)
         try:
             self._fs.rm_file(self._path(key))
-        except _ABSENT:
-            return
         except NotImplementedError as error:
             raise Forbidden(f"{self._url}/{key}", "this storage cannot remove keys") from error
         except backend_errors() as error:
-            raise failure(f"{self._url}/{key}", error) from error
+            fault = failure(f"{self._url}/{key}", error)
+            if not fault.absent:
+                raise fault from error
 
     def _path(self, key: str) -> str:
         return f"{self._root}/{check_key(key)}" if self._root else check_key(key)

@@ -11,13 +11,15 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any, cast
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
+from byteatlas.io.access import Access
 from byteatlas.io.local import local_path
-from byteatlas.io.output import new_file
+from byteatlas.io.output import draft_of, draft_start, new_file
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.store.base import Store, WritableStore, is_zip
 from byteatlas.store.directory import DirectoryStore
@@ -26,7 +28,7 @@ from byteatlas.store.remote import RemoteStore
 from byteatlas.types import JSON, Buffer
 
 STAGING = ".staging"
-"""What follows a ZIP file's name in that of the folder where its members are collected."""
+"""How the name of the folder ends where a ZIP file's members are collected."""
 ONE_COPY = 1 << 20
 """Bytes of a member packed at a time."""
 
@@ -67,8 +69,7 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
             return
         path = local_path(url)
         if path is None:
-            options = StorageOptions.of(storage_options).for_url(url)
-            yield RemoteStore(url, options, writable=True)
+            yield RemoteStore(url, Access(StorageOptions.of(storage_options)), writable=True)
         elif Path(path).exists() and not Path(path).is_dir():
             raise Conflict([f"{url} is a file"], "write")
         else:
@@ -95,10 +96,35 @@ def staged_zip(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
     target = Path(path)
     if target.exists():
         raise Conflict([f"{url} exists already"], "write")
-    staging = target.with_name(f".{target.name}{STAGING}")
-    yield Staging(staging, writable=True)
-    pack(staging, url, storage_options)
+    staging = staging_of(target)
+    try:
+        yield Staging(staging, writable=True)
+        pack(staging, url, storage_options)
+    except BaseException:
+        with suppress(OSError):
+            staging.rmdir()  # nothing was collected
+        raise
     shutil.rmtree(staging, ignore_errors=True)
+
+
+def staging_of(target: Path) -> Path:
+    """The folder that an earlier try for this file left, else a new one. Nobody but its owner can write to it.
+
+    What others may have planted under such a name (a link, or a folder of theirs) is passed over.
+    """
+    start = f".{draft_start(target.name)}."
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for found in sorted(target.parent.iterdir()):
+            if found.name.startswith(start) and found.name.endswith(STAGING):
+                there = found.lstat()
+                if S_ISDIR(there.st_mode) and there.st_uid == os.getuid() and not there.st_mode & 0o077:
+                    return found
+        made = Path(draft_of(str(target), STAGING.lstrip(".")))
+        made.mkdir(0o700)
+    except OSError as error:
+        raise FetchFailed(str(target), f"cannot be written: {error.strerror or error}") from error
+    return made
 
 
 def pack(folder: Path, url: str, storage_options: Mapping[str, JSON] | None = None) -> None:

@@ -162,7 +162,7 @@ def files(folder: Path, change: Change) -> tuple[list[Spec], list[Path]]:
 
 def combined_equals(folder: Path, change: Change) -> None:
     specs, paths = files(folder, change)
-    both = ba.combine([str(p) for p in paths], concat="time")
+    both = ba.combine([str(p) for p in paths], concat="time", inline_uneven=0)
     times, values = expected(specs, paths)
     for suffix in ("", "map.json", "map.parquet"):
         if suffix:
@@ -197,7 +197,7 @@ def test_files_that_all_end_in_a_partial_chunk(tmp_path: Path) -> None:
     paths = [tmp_path / f"{k}.h5" for k in range(4)]
     for spec, path in zip(specs, paths, strict=True):
         make(path, spec)
-    root: Any = ba.open(ba.combine([str(p) for p in paths], concat="time"))
+    root: Any = ba.open(ba.combine([str(p) for p in paths], concat="time", inline_uneven=0))
     np.testing.assert_array_equal(root["v"][...], expected(specs, paths)[1])
 
 
@@ -206,7 +206,7 @@ def test_one_difference_is_refused(tmp_path: Path, kind: str) -> None:
     change, codes = REFUSED[kind]
     _, paths = files(tmp_path, change)
     with pytest.raises(Conflict) as caught:
-        ba.combine([str(p) for p in paths], concat="time")
+        ba.combine([str(p) for p in paths], concat="time", inline_uneven=0)
     assert any(f"[{code}]" in item for item in caught.value.items for code in codes), caught.value.items
     assert "c.h5" in str(caught.value)
 
@@ -225,5 +225,5 @@ def test_a_refused_and_another_difference(tmp_path: Path, pair: tuple[str, str])
         return combined_equals(tmp_path, lambda s: other(change(s)))  # nothing is left to disagree
     _, paths = files(tmp_path, lambda s: other(change(s)))
     with pytest.raises(Conflict):
-        ba.combine([str(p) for p in paths], concat="time")
+        ba.combine([str(p) for p in paths], concat="time", inline_uneven=0)
     return None

@@ -183,16 +183,18 @@ def test_any_set_of_files(tmp_path: Path, seed: int) -> None:
             block = decoded(f["v"][...], dict(f["v"].attrs)) if "v" in f else nothing
         rows |= dict(zip(own, block, strict=True))
     given = r.sample(paths, count)
-    if seed % 5 == 2 and not ba.plan_combine(given[:2], concat="time").conflicts:  # a combined map among the inputs
-        ba.write(ba.combine(given[:2], concat="time"), tmp_path / "two.json")
+    if (
+        seed % 5 == 2 and not ba.plan_combine(given[:2], concat="time", inline_uneven=0).conflicts
+    ):  # a combined map among the inputs
+        ba.write(ba.combine(given[:2], concat="time", inline_uneven=0), tmp_path / "two.json")
         given = [str(tmp_path / "two.json"), *given[2:]]
-    conflicts = ba.plan_combine(given, concat="time").conflicts
+    conflicts = ba.plan_combine(given, concat="time", inline_uneven=0).conflicts
     if conflicts:
         assert {c.code for c in conflicts} <= REASONS, conflicts
         with pytest.raises(Conflict):
-            ba.combine(given, concat="time")
+            ba.combine(given, concat="time", inline_uneven=0)
         return
-    both = ba.combine(given, concat="time")
+    both = ba.combine(given, concat="time", inline_uneven=0)
     for name in ("", "m.json", "m.parquet"):
         if name:
             ba.write(both, tmp_path / name)

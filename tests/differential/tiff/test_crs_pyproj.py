@@ -121,7 +121,31 @@ def test_registered_systems_by_their_name() -> None:
         assert described({**keys, key: value}, name).code is None
 
 
+def test_a_centre_at_the_pole() -> None:
+    """GDAL's axes of an equal-area projection are those of the polar stereographic ones."""
+    keys: dict[int, float] = {
+        GeoKey.GT_MODEL_TYPE: 1, GeoKey.GEODETIC_CRS: 4326, GeoKey.LINEAR_UNITS: 9001, GeoKey.METHOD: 10,
+        GeoKey.CENTER_LAT: 90.0, GeoKey.CENTER_LONG: 0.0,
+    }  # fmt: skip
+    assert theirs_of(described(keys)) == pyproj.CRS.from_epsg(6931)
+    at_side = theirs_of(described(keys | {GeoKey.CENTER_LAT: 50.0}))
+    assert [axis.direction for axis in at_side.axis_info] == ["east", "north"]
+
+
+def test_northings_that_begin_off_the_equator() -> None:
+    keys: dict[int, float] = {
+        GeoKey.GT_MODEL_TYPE: 1, GeoKey.GEODETIC_CRS: 4326, GeoKey.LINEAR_UNITS: 9001, GeoKey.METHOD: 17,
+        GeoKey.CENTER_LAT: 5.0, GeoKey.STD_PARALLEL_1: 10.0,
+    }  # fmt: skip
+    theirs = theirs_of(described(keys))
+    there = pyproj.Transformer.from_crs("OGC:CRS84", theirs, always_xy=True).transform(0.0, 5.0)
+    assert there == pytest.approx((0.0, 0.0), abs=1e-6)
+
+
 def test_three_dimensions_as_geotiff_1_0_writes_them() -> None:
+    above = described({GeoKey.GT_MODEL_TYPE: 2, GeoKey.GEODETIC_CRS: 4326, GeoKey.VERTICAL_CRS: 5030})
+    assert theirs_of(above) == pyproj.CRS.from_epsg(4979)
+    assert described({GeoKey.GT_MODEL_TYPE: 2, GeoKey.GEODETIC_CRS: 4230, GeoKey.VERTICAL_CRS: 5022}).code == 4230
     solid = described({GeoKey.GT_MODEL_TYPE: 2, GeoKey.GEODETIC_CRS: 4326, GeoKey.VERTICAL_CRS: 4979})
     assert solid.code == 4979
     assert theirs_of(solid) == pyproj.CRS.from_epsg(4979)
@@ -145,6 +169,56 @@ def test_names_that_arcgis_joins() -> None:
     assert names == ("GCS_MARS", "D_MARS", "ball", "Reference_Meridian")
     plain = described({GeoKey.GT_MODEL_TYPE: 2, **figure}, {GeoKey.GEODETIC_CITATION: "unknown|Primem = Greenwich"})
     assert plain.name == "unknown"
+
+
+GOES = (
+    'PROJCS["unknown",GEOGCS["unknown",DATUM["Unknown based on GRS 1980 ellipsoid",SPHEROID["GRS 1980",6378137,'
+    '298.257222101,AUTHORITY["EPSG","7019"]]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],UNIT["degree",'
+    '0.0174532925199433,AUTHORITY["EPSG","9122"]]],PROJECTION["Geostationary_Satellite"],PARAMETER["central_meridian",'
+    '-75],PARAMETER["satellite_height",35786023],PARAMETER["false_easting",0],PARAMETER["false_northing",0],'
+    'UNIT["metre",1,AUTHORITY["EPSG","9001"]],AXIS["Easting",EAST],AXIS["Northing",NORTH],EXTENSION["PROJ4",'
+    '"+proj=geos +sweep=x +lon_0=-75 +h=35786023 +x_0=0 +y_0=0 +ellps=GRS80 +units=m +no_defs"]]'
+)
+OWN_MODEL: dict[int, float] = {GeoKey.GT_MODEL_TYPE: 32767, GeoKey.LINEAR_UNITS: 9001, GeoKey.ANGULAR_UNITS: 9102}
+
+
+def test_goes_as_gdal_writes_it() -> None:
+    found = described(OWN_MODEL, {GeoKey.PROJECTED_CITATION: f"ESRI PE String = {GOES}"})
+    theirs = theirs_of(found)
+    assert theirs.coordinate_operation.method_name == "Geostationary Satellite (Sweep X)"
+
+    there = pyproj.CRS.from_wkt(GOES)
+    point = pyproj.Transformer.from_crs(theirs, there, always_xy=True).transform(100_000.0, 200_000.0)
+    assert point == pytest.approx((100_000.0, 200_000.0), abs=1e-6)
+    assert found.cf["sweep_angle_axis"] == "x"
+
+
+def test_keys_count_beside_text_of_arcgis() -> None:
+    """GDAL gives such files a model of their own; codes and methods of the keys are as good as ever."""
+    text = 'GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0'
+    pe: dict[int, str] = {GeoKey.PROJECTED_CITATION: f'ESRI PE String = {text}],UNIT["Degree",0.0174532925199433]]'}
+    assert described({**OWN_MODEL, GeoKey.PROJECTED_CRS: 3031}, pe).code == 3031
+    assert described({**OWN_MODEL, GeoKey.GEODETIC_CRS: 4326}, pe).code == 4326
+    assert described({**OWN_MODEL, GeoKey.GEODETIC_CRS: 4326, GeoKey.VERTICAL_CRS: 4979}, pe).code == 4979
+    polar: dict[int, float] = {
+        **OWN_MODEL, GeoKey.GEODETIC_CRS: 4326, GeoKey.METHOD: 15, GeoKey.NAT_ORIGIN_LAT: 90.0,
+        GeoKey.SCALE_AT_NAT_ORIGIN: 0.994,
+    }  # fmt: skip
+    found = described(polar, pe)
+    assert found.name == "unknown"
+    assert theirs_of(found).coordinate_operation.method_name == "Polar Stereographic (variant A)"
+
+
+@pytest.mark.parametrize(
+    ("name", "proj"), [("Mollweide", "moll"), ("Eckert_IV", "eck4"), ("Natural_Earth", "natearth")]
+)
+def test_methods_that_geotiff_has_no_number_for(name: str, proj: str) -> None:
+    geographic = 'GEOGCS["a",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0]'
+    text = f'PROJCS["a",{geographic},UNIT["Degree",0.0174532925199433]],PROJECTION["{name}"],UNIT["Meter",1.0]]'
+    theirs = theirs_of(described(OWN_MODEL, {GeoKey.PROJECTED_CITATION: f"ESRI PE String = {text}"}))
+    known = pyproj.CRS.from_proj4(f"+proj={proj} +datum=WGS84")
+    point = pyproj.Transformer.from_crs(theirs, known, always_xy=True).transform(100_000.0, 200_000.0)
+    assert point == pytest.approx((100_000.0, 200_000.0), abs=1e-3)
 
 
 @pytest.mark.parametrize("text", [ALBERS, GEOSTATIONARY], ids=["albers", "geostationary"])

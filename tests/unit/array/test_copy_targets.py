@@ -6,9 +6,10 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import fsspec
+import h5py
 import numpy as np
 import pytest
 from fsspec.implementations.dirfs import DirFileSystem
@@ -198,6 +199,26 @@ def test_a_zip_behind_a_url(memory: str) -> None:
     assert fsspec.filesystem("memory").find("/byteatlas-copy") == ["/byteatlas-copy/x.zip"]
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_text_without_axes(zarr_format: Literal[2, 3], tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["title"] = "hello"
+        file["words"] = ["a", "bb"]
+        file["bare"] = np.float32(3)
+    ba.copy(tmp_path / "a.h5", tmp_path / "a.zarr", options=ba.CopyOptions(zarr_format=zarr_format))
+    copied: Any = ba.open(tmp_path / "a.zarr")
+    assert copied["title"][()] == "hello"
+    assert copied["words"][...].tolist() == ["a", "bb"]
+    assert (copied["bare"][()], copied["bare"].dims) == (3, ())
+
+
+def test_arrays_without_axes_have_no_names() -> None:
+    store = MemoryStore()
+    create_array(store, "a", array_meta((), "f4"))
+    opened: Any = ba.open(store)
+    assert opened["a"].dims == ()
+
+
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(Forbidden, match="web servers are read only"):
         ba.copy(source(), "http://127.0.0.1:9/x.zarr")
@@ -220,3 +241,102 @@ def test_the_command(memory: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         check(target)
     assert run(["copy", str(tmp_path / "in.zarr"), "http://127.0.0.1:9/x.zarr"]) == 4
     assert "read only" in capsys.readouterr().err
+
+
+class Stop(Exception):
+    """Stops a copy."""
+
+
+def stopped_after(bytes_copied: int) -> Any:
+    def stop(event: Progress) -> None:
+        if event.done >= bytes_copied:
+            raise Stop
+
+    return stop
+
+
+@pytest.mark.parametrize("name", ["o.zarr", "o.zip"])
+def test_a_half_copy_of_another_source_is_not_taken_up(tmp_path: Path, name: str) -> None:
+    h5py = pytest.importorskip("h5py")
+    for i, letter in enumerate("ab"):
+        with h5py.File(tmp_path / f"{letter}.h5", "w") as f:
+            f.create_dataset("x", data=np.arange(1000.0) + 1000 * i, chunks=(100,))
+    options = ba.CopyOptions(memory=800)
+    with pytest.raises(Stop):
+        ba.copy(tmp_path / "a.h5", tmp_path / name, options=options, progress=stopped_after(3200))
+    with pytest.raises(Conflict, match="another source"):
+        ba.copy(tmp_path / "b.h5", tmp_path / name, options=options)
+    ba.write(ba.scan(tmp_path / "a.h5"), tmp_path / "a.json")
+    ba.copy(tmp_path / "a.json", tmp_path / name, options=options)  # the same bytes under another name
+    made: Any = ba.open(tmp_path / name)
+    np.testing.assert_array_equal(made["x"][...], np.arange(1000.0))
+
+
+def test_a_half_copy_of_other_values_is_not_taken_up(tmp_path: Path) -> None:
+    stores = [MemoryStore(), MemoryStore()]  # which have one name
+    for i, store in enumerate(stores):
+        create_group(store)
+        create_array(store, "x", array_meta((100,), "f8", chunks=(10,)))[...] = np.arange(100.0) + i
+    options = ba.CopyOptions(memory=80)
+    with pytest.raises(Stop):
+        ba.copy(stores[0], tmp_path / "o.zarr", options=options, progress=stopped_after(400))
+    with pytest.raises(Conflict, match="other values"):
+        ba.copy(stores[1], tmp_path / "o.zarr", options=options)
+
+
+def test_nothing_is_copied_among_other_files(tmp_path: Path) -> None:
+    (tmp_path / "a.nc").write_bytes(b"data")
+    with pytest.raises(Conflict, match=r"a\.nc"):
+        ba.copy(source(), tmp_path)
+    with pytest.raises(Conflict, match="mine"):
+        ba.copy(source(), {"mine": b"data"})
+    assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
+
+
+@pytest.mark.parametrize("what", ["chunks", "shards"])
+def test_shapes_for_nobody(tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for choice, message in (
+        ({"aa": (16, 16)}, "no array 'aa'; did you mean 'a'"),
+        ((4, 4, 4), "no array has 3 axes"),
+        ({"g": (4,)}, "no array 'g'"),
+    ):
+        with pytest.raises(ba.ByteatlasError, match=message):
+            ba.copy(source(), tmp_path / "o.zarr", options=ba.CopyOptions(**{what: choice}))  # type: ignore[arg-type]
+    ba.copy(source(), tmp_path / "in.zarr")
+    assert run(["copy", str(tmp_path / "in.zarr"), str(tmp_path / "o.zarr"), f"--{what}", "b=4"]) == 4
+    assert "g/b" in capsys.readouterr().err
+    assert not (tmp_path / "o.zarr").exists()
+    ba.copy(source(), tmp_path / "o.zarr", options=ba.CopyOptions(**{what: {"/g/b": (7,)}}))  # type: ignore[arg-type]
+
+
+def test_old_attributes_do_not_come_back(tmp_path: Path) -> None:
+    made = array_meta((3,), "i4", zarr_format=2)
+    for path in ("", "x", "g"):
+        (tmp_path / path).mkdir(exist_ok=True)
+        (tmp_path / path / ".zattrs").write_text('{"old": 1}')
+    ba.create_group(tmp_path, zarr_format=2)
+    ba.create_group(tmp_path, "g", zarr_format=2)
+    ba.create_array(tmp_path, "x", made)
+    opened: Any = ba.open(tmp_path)
+    assert [dict(n.attrs) for n in (opened, opened["g"], opened["x"])] == [{}, {}, {}]
+
+
+def test_staging_folders_are_private(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in (".o.zip.staging", ".o.zip.000000000000.staging"):
+        (tmp_path / name).symlink_to(elsewhere)
+    open_to_all = tmp_path / ".o.zip.111111111111.staging"
+    open_to_all.mkdir(0o777)
+    open_to_all.chmod(0o777)
+    seen: list[Path] = []
+
+    def look(event: Progress) -> None:
+        new = [p for p in tmp_path.iterdir() if p.is_dir() and not p.is_symlink() and p not in (elsewhere, open_to_all)]
+        seen.extend(p for p in new if p.stat().st_mode & 0o777 == 0o700)
+
+    ba.copy(source(), tmp_path / "o.zip", progress=look)
+    check(tmp_path / "o.zip")
+    assert seen
+    assert not list(elsewhere.iterdir())
+    assert not list(open_to_all.iterdir())

@@ -97,7 +97,7 @@ def test_stats(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_verify_sources(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["verify", "--sources", "a.json"]) == 0
-    assert "1 source, 1 as indexed or there" in capsys.readouterr().out
+    assert capsys.readouterr().out == "a.json: 1 source (1 there)\n"
     (here / "x.bin").unlink()
     assert run(["verify", "--sources", "a.json", "--json"]) == 1
-    assert [s["state"] for s in json.loads(capsys.readouterr().out)] == ["unreachable"]
+    assert [s["state"] for s in json.loads(capsys.readouterr().out)] == ["vanished"]

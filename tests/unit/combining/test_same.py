@@ -184,7 +184,7 @@ def test_raw_deflate_streams_and_wrapped_ones_are_two_encodings() -> None:
         stored(CodecSpec("numcodecs.imagecodecs_deflate", {"level": level, "raw": raw}))
         for level, raw in ((1, True), (1, False), (9, True))
     )
-    two = ba.combine([raw, wrapped], "time")["v"]
+    two = ba.combine([raw, wrapped], "time", inline_uneven=0)["v"]
     one = ba.combine([raw, other], "time")["v"]
     assert isinstance(two, VirtualArray)
     assert isinstance(one, VirtualArray)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from byteatlas.array import open_node
 from byteatlas.combining import ByOrder, CombineOptions, FromVariable, Values, combine, plan_combine
 from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.coordinates.calendars import CALENDARS
 from byteatlas.combining.coordinates.order import arrange
 from byteatlas.combining.coordinates.times import (
-    CALENDARS,
     common_calendar,
     common_units,
     convert,

@@ -11,7 +11,7 @@ import pytest
 from byteatlas.errors import BadRequest, Forbidden
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.io.policy import Policy, foreign
-from byteatlas.io.sources.layers import Retry, Retrying
+from byteatlas.io.retry import Retry, Retrying
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import ByteRange

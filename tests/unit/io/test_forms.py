@@ -9,14 +9,15 @@ import pytest
 from byteatlas.io.forms import COMPRESSIONS, MAP_SUFFIXES, compression_of_bytes, compression_of_name, form_of_name
 from byteatlas.io.kind import kind_of
 from byteatlas.manifest.model import VirtualGroup
-from byteatlas.manifest.references import format_of, read_references, write_references
+from byteatlas.manifest.references import read_references, write_references
+from byteatlas.manifest.targets import format_for
 
 
 @pytest.mark.parametrize("suffix", MAP_SUFFIXES)
 def test_maps_of_every_suffix_are_written_and_recognised(suffix: str, tmp_path: Path) -> None:
     target = f"{tmp_path}/map{suffix}"
     write_references(VirtualGroup(), target)
-    assert form_of_name(target) == format_of(target) == kind_of(target) == kind_of(f"s3://none/map{suffix}")
+    assert form_of_name(target) == format_for(target, None) == kind_of(target) == kind_of(f"s3://none/map{suffix}")
     assert isinstance(read_references(target), VirtualGroup)
     path = Path(target)
     head = path.read_bytes()[:8] if path.is_file() else b""

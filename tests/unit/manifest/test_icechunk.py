@@ -15,6 +15,7 @@ from byteatlas.array import open_node
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.manifest.foreign.icechunk import read_icechunk, write_icechunk
 from byteatlas.manifest.model import VirtualGroup
+from byteatlas.values import replace
 
 icechunk = pytest.importorskip("icechunk")
 VALUES = np.arange(24, dtype="<f4").reshape(4, 6)
@@ -54,6 +55,21 @@ def test_written_and_read_by_zarr_python(tree: VirtualGroup, tmp_path: Path) -> 
             np.testing.assert_array_equal(root["x"][...], expected)
             assert float(root["g/s"][...]) == 0
             assert dict(root["x"].attrs) == {"units": "K"}
+
+
+def test_masks_are_those_that_xarray_reads(tree: VirtualGroup, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    masked = tree.arrays["x"].meta.with_attributes({"_FillValue": 5.0})
+    x = replace(tree.arrays["x"], meta=replace(masked, dimension_names=("a", "b")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        write_icechunk(VirtualGroup(arrays={"x": x}), tmp_path / "repo")
+        group = by_zarr(tmp_path / "data", tmp_path / "repo")
+        found = xarray.open_zarr(group.store, consolidated=False, chunks=None)
+    expected = VALUES.copy()
+    expected[2:, 3:] = 0
+    expected[expected == 5] = np.nan
+    np.testing.assert_array_equal(found.x.values, expected)
 
 
 def test_written_where_an_event_loop_runs(tree: VirtualGroup, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_the_state_of_every_source(indexed: VirtualGroup, tmp_path: Path) -> Non
     found = {
         s.url.rpartition("/")[2]: s.state for s in check_sources(tree, SourcePool(policy=Policy(deny=("s3://b",))))
     }
-    assert found == {"data.bin": "changed", "gone.bin": "unreachable", "x": "forbidden"}
+    assert found == {"data.bin": "changed", "gone.bin": "vanished", "x": "forbidden"}
     assert [s.state for s in check_sources(plain, SourcePool())] == ["there"]
 
 

@@ -331,7 +331,11 @@ def test_numcodecs_codecs_are_written_with_a_configuration() -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        ("bool", 1),
+        ("bool", 2),
+        ("bool", "yes"),
+        ("int8", "300"),
+        ("int8", "1e9"),
+        ("float32", "1_0"),
         ("int8", 128),
         ("uint8", -1),
         ("int32", 1.5),

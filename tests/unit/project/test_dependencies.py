@@ -19,7 +19,6 @@ FOR_DEVELOPERS = {"test", "dev", "bench"}
 NOT_SHIPPED = {"make_registry.py": {"pyproj"}, "parametrize.py": {"pytest"}}
 """Programs that write tables, what is for tests of others, and what they need of the extra ``test``."""
 THROUGH_OTHERS = {
-    "aiohttp": "fsspec opens http:// with it",
     "requests": "fsspec's protocols that are not asynchronous",
     "s3fs": "fsspec opens s3:// with it",
     "gcsfs": "fsspec opens gs:// with it",

@@ -13,6 +13,7 @@ from byteatlas.errors import Absent, CorruptChunk, CorruptFile, FetchFailed, Fil
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.io.source import Source
+from byteatlas.io.sources.faults import failure
 from byteatlas.io.sources.layers import Counting
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.meta.model import CodecSpec
@@ -86,7 +87,7 @@ def test_whole_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cause", [Status(403), Status(404), PermissionError("no"), FileNotFoundError("x")])
 def test_an_optional_file_that_the_storage_does_not_give_out_is_not_there(cause: BaseException) -> None:
-    opener = failing(FetchFailed("s3://b/side", "no"), cause)
+    opener = failing(failure("s3://b/side", cause), cause)
     assert on_data(whole("s3://b/side", optional=True), opener=opener) is None
     with pytest.raises((Absent, Forbidden)):
         on_data(whole("s3://b/side"), opener=opener)

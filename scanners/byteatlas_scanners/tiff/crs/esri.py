@@ -18,22 +18,36 @@ from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 
 MARK = "ESRI PE String = "
 LONGEST, DEEPEST = 4096, 8
-TOKEN = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([A-Za-z_]\w*)\s*\[|([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)|([\],]))')
+TOKEN = re.compile(
+    r'\s*(?:"((?:[^"]|"")*)"|([A-Za-z_]\w*)\s*\[|([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)|([\],])|[A-Za-z]\w*)'
+)
 
 METHOD_NAMES: Mapping[str, Method] = {
     "Albers": METHODS[11],
     "Azimuthal_Equidistant": METHODS[12],
+    "Behrmann": METHODS[28],
+    "Cassini": METHODS[18],
     "Cylindrical_Equal_Area": METHODS[28],
+    "Eckert_IV": Method("Eckert IV", None, m.LONGITUDE),
+    "Eckert_VI": Method("Eckert VI", None, m.LONGITUDE),
+    "Equidistant_Conic": METHODS[13],
     "Equidistant_Cylindrical": METHODS[17],
+    "Gauss_Kruger": METHODS[1],
     "Lambert_Azimuthal_Equal_Area": METHODS[10],
     "Lambert_Conformal_Conic": METHODS[8],
     "Mercator": m.MERCATOR_B,
+    "Miller_Cylindrical": METHODS[20],
+    "Mollweide": Method("Mollweide", None, m.LONGITUDE),
+    "Natural_Earth": Method("Natural Earth", None, m.LONGITUDE),
     "Plate_Carree": METHODS[17],
+    "Polyconic": METHODS[22],
     "Robinson": METHODS[23],
     "Sinusoidal": METHODS[24],
     "Stereographic_North_Pole": m.POLAR_B,
     "Stereographic_South_Pole": m.POLAR_B,
+    "Stereographic": METHODS[14],
     "Transverse_Mercator": METHODS[1],
+    "Van_der_Grinten_I": METHODS[25],
 }
 PARAMETER_NAMES: Mapping[str, tuple[int, ...]] = {
     "central_meridian": (m.LON_0, m.LON_F, m.LON_ORIGIN),
@@ -89,8 +103,10 @@ def _conversion(root: WktNode, length: Unit, angle: Unit) -> CRSDocument | None:
     if projection is None:
         return None
     if projection.name == GEOSTATIONARY:
-        return _geostationary(given, length, angle)
+        return _geostationary(given, length, angle, _sweep(root))
     method = METHOD_NAMES.get(projection.name)
+    if projection.name == "Stereographic" and abs(given.get("latitude_of_origin", 0.0)) == 90:
+        method = METHODS[m.POLAR]
     if projection.name == "Lambert_Conformal_Conic" and "standard_parallel_2" not in given:
         method = METHODS[9]
         given.pop("standard_parallel_1", None)  # the same as the latitude of origin
@@ -101,14 +117,21 @@ def _conversion(root: WktNode, length: Unit, angle: Unit) -> CRSDocument | None:
     return conversion_json(method, chosen, length, angle)
 
 
-def _geostationary(given: Mapping[str, float], length: Unit, angle: Unit) -> CRSDocument | None:
+def _sweep(root: WktNode) -> str | None:
+    """The axis of the sweep where GDAL says it: in PROJ's words, beside the parameters."""
+    extension = root.find("EXTENSION")
+    words = extension.texts[1].split() if extension is not None and len(extension.texts) > 1 else []
+    return next((word[-1].upper() for word in words if word in ("+sweep=x", "+sweep=y")), None)
+
+
+def _geostationary(given: Mapping[str, float], length: Unit, angle: Unit, said: str | None) -> CRSDocument | None:
     """ArcGIS has two variants, told apart by ``Option``: PROJ writes 0 for a sweep along y, so 1 is the one along x."""
     longitude = given.get("longitude_of_center", given.get("central_meridian"))
     height = given.get("height", given.get("satellite_height"))
     option = given.get("option", 0)
     if longitude is None or height is None or option not in (0, 1):
         return None
-    sweep = Method(f"Geostationary Satellite (Sweep {'X' if option else 'Y'})", None, {})
+    sweep = Method(f"Geostationary Satellite (Sweep {said or ('X' if option else 'Y')})", None, {})
     places = {m.X_0: given.get("false_easting", 0.0), m.Y_0: given.get("false_northing", 0.0)}
     found = conversion_json(sweep, {m.LON_0: longitude, **places}, length, angle)
     high = {"name": "Satellite Height", "value": height, "unit": registry.unit_json(length, "LinearUnit")}

@@ -16,6 +16,10 @@ SAME_FIGURE = 1e-7
 """Ellipsoids whose numbers differ relatively by less than this are one: files round them."""
 
 
+ELLIPSOIDAL_HEIGHTS = range(5001, 5034)
+"""Vertical systems of GeoTIFF 1.0 that are heights above an ellipsoid (section 6.3.4.1)."""
+
+
 def angular_unit(keys: Keys) -> Unit:
     code = keys.code(GeoKey.ANGULAR_UNITS)
     known = registry.unit(code) if code is not None else None
@@ -44,6 +48,8 @@ def _registered(code: int, keys: Keys) -> CRSDocument | None:
     if found is None:
         return None
     height = keys.code(GeoKey.VERTICAL_CRS)
+    if height in ELLIPSOIDAL_HEIGHTS:
+        height = registry.code_of_solid(code)
     solid = registry.geographic(height) if height is not None else None
     frame = _frame(found)
     if solid is not None and _frame(solid) == frame and len(solid["coordinate_system"]["axis"]) == 3:

@@ -62,6 +62,11 @@ class Method:
 
 MERCATOR = 7
 MERCATOR_B = Method("Mercator (variant B)", 9805, {LAT_1: (*P1, *LAT), **LONGITUDE})
+EQUIRECTANGULAR = 17
+EQUIRECTANGULAR_FROM = Method(
+    "Equidistant Cylindrical", 1028, {LAT_0: CENTRE_LAT, LON_0: LON, LAT_1: (GeoKey.STD_PARALLEL_1,), **PLACE}
+)
+"""With northings that do not begin at the equator."""
 POLAR = 15
 POLAR_B = Method("Polar Stereographic (variant B)", 9829, {LAT_TS: LAT, LON_ORIGIN: POLE_LON, **PLACE})
 METHODS: Mapping[int, Method] = {
@@ -81,7 +86,9 @@ METHODS: Mapping[int, Method] = {
     14: Method("Stereographic", None, SCALED),
     POLAR: Method("Polar Stereographic (variant A)", 9810, {**SCALED, LON_0: POLE_LON}),
     16: Method("Oblique Stereographic", 9809, SCALED),
-    17: Method("Equidistant Cylindrical", 1028, {LAT_1: (GeoKey.STD_PARALLEL_1, GeoKey.CENTER_LAT), **LONGITUDE}),
+    EQUIRECTANGULAR: Method(
+        "Equidistant Cylindrical", 1028, {LAT_1: (GeoKey.STD_PARALLEL_1, GeoKey.CENTER_LAT), **LONGITUDE}
+    ),
     18: Method("Cassini-Soldner", 9806, NATURAL),
     19: Method("Gnomonic", None, NATURAL),
     20: Method("Miller Cylindrical", None, LONGITUDE),

@@ -8,7 +8,10 @@ from byteatlas.types import JSON
 from byteatlas_scanners.tiff.crs import registry
 from byteatlas_scanners.tiff.crs.geokeys import GeoKey, Keys
 from byteatlas_scanners.tiff.crs.methods import (
+    CENTRE_LAT,
     DEFAULTS,
+    EQUIRECTANGULAR,
+    EQUIRECTANGULAR_FROM,
     LAT,
     MERCATOR,
     MERCATOR_B,
@@ -23,6 +26,10 @@ from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 
 POLES = ("Latitude of natural origin", "Latitude of standard parallel")
 """Parameters of polar stereographic methods whose sign tells the pole."""
+
+
+AZIMUTHAL = frozenset({"Lambert Azimuthal Equal Area"})
+"""Methods that are polar when they are centred at a pole."""
 
 
 def conversion_of(keys: Keys, length: Unit, angle: Unit) -> CRSDocument | None:
@@ -49,6 +56,8 @@ def _method(keys: Keys) -> Method | None:
         return MERCATOR_B  # variant A begins at the equator: such a latitude is one of true scale
     if number == POLAR and abs(latitude) != 90:
         return POLAR_B  # GeoTIFF writers put the latitude of true scale here: that is variant B
+    if number == EQUIRECTANGULAR and keys.number(GeoKey.STD_PARALLEL_1) is not None and _first(keys, CENTRE_LAT, 0.0):
+        return EQUIRECTANGULAR_FROM
     return METHODS.get(number) if number is not None else None
 
 
@@ -76,8 +85,11 @@ def conversion_json(method: Method, values: Mapping[int, float], length: Unit, a
 def projected_json(name: str, base: CRSDocument, conversion: CRSDocument, length: JSON) -> CRSDocument:
     """A projected system whose coordinates have the unit ``length``."""
     pole = None
-    if str(conversion["method"]["name"]).startswith("Polar Stereographic"):
+    name_of_method = str(conversion["method"]["name"])
+    if name_of_method.startswith("Polar Stereographic") or name_of_method in AZIMUTHAL:
         pole = next((p["value"] for p in conversion["parameters"] if p["name"] in POLES), None)
+        if name_of_method in AZIMUTHAL and abs(pole or 0.0) != 90:
+            pole = None
     return {
         "type": "ProjectedCRS",
         "name": name,

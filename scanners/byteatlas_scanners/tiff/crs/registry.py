@@ -72,6 +72,18 @@ def geographic(code: int) -> CRSDocument | None:
     return geographic_json(name, datum(frame) or {}, _system(system)) | {"id": identifier(code)}
 
 
+def code_of_solid(code: int) -> int | None:
+    """The code of the geographic system of three dimensions with the datum of this one."""
+    flat = _record("G", code)
+    if flat is None:
+        return None
+    for other in codes("G"):
+        name, frame, system = _known("G", other)
+        if (name, frame) == (flat[0], flat[1]) and len(_known("C", system)[0]["axis"]) == 3:
+            return other
+    return None
+
+
 def geographic_json(name: str, frame: CRSDocument, system: JSON) -> CRSDocument:
     """A geographic system of a datum as `datum` writes it."""
     key = "datum_ensemble" if "members" in frame else "datum"

@@ -14,13 +14,15 @@ from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.tiff.crs import esri, registry
 from byteatlas_scanners.tiff.crs.cf import cf_attributes
 from byteatlas_scanners.tiff.crs.geodetic import UNKNOWN, angular_unit, geodetic
-from byteatlas_scanners.tiff.crs.geokeys import GeoKey, Keys
+from byteatlas_scanners.tiff.crs.geokeys import USER_DEFINED, GeoKey, Keys
 from byteatlas_scanners.tiff.crs.projection import axes_of, conversion_of, projected_json
 from byteatlas_scanners.tiff.crs.registry import CRSDocument, Unit
 from byteatlas_scanners.tiff.crs.wkt import to_wkt
 
 SCHEMA = "https://proj.org/schemas/v0.7/projjson.schema.json"
 MODEL_PROJECTED, MODEL_GEOGRAPHIC, MODEL_GEOCENTRIC = 1, 2, 3
+MODEL_OWN = USER_DEFINED
+"""What GDAL writes beside ArcGIS's text; the other keys hold as they do for the other models."""
 NOT_PLANE = (MODEL_GEOGRAPHIC, MODEL_GEOCENTRIC, None)
 """Models that do not say that coordinates are those of a plane."""
 METRE: Unit = ("metre", 1.0)
@@ -78,13 +80,14 @@ def _described(keys: Keys) -> Crs | None:
     citations = " ".join(keys.text(k) or "" for k in (GeoKey.GT_CITATION, GeoKey.PROJECTED_CITATION))
     if code is None and ESRI_WEB_MERCATOR in citations:
         return _by_code(WEB_MERCATOR, keys)
-    if code is not None and model in (MODEL_PROJECTED, None):
+    if code is not None and model in (MODEL_PROJECTED, MODEL_OWN, None):
         return _by_code(code, keys)
-    if model == MODEL_PROJECTED and (spelled := _user_projected(keys)) is not None:
+    if model in (MODEL_PROJECTED, MODEL_OWN) and (spelled := _user_projected(keys)) is not None:
         return spelled
     written = esri.definition_in(citations) if code is None and model not in (MODEL_GEOGRAPHIC, None) else None
     if written is not None:
-        return _of(written)
+        # Of a geographic system the keys say more than ArcGIS's text: its code, its height.
+        return _of((geodetic(keys) if written["type"] == "GeographicCRS" else None) or written)
     if model in (MODEL_GEOGRAPHIC, None):
         base = geodetic(keys)
         if base is not None:
@@ -126,7 +129,8 @@ def _linear_unit(keys: Keys) -> Unit:
 
 
 def _citation(keys: Keys) -> str:
-    return keys.text(GeoKey.PROJECTED_CITATION) or keys.text(GeoKey.GT_CITATION) or UNKNOWN
+    texts = (keys.text(GeoKey.PROJECTED_CITATION), keys.text(GeoKey.GT_CITATION))
+    return next((text for text in texts if text and esri.MARK not in text), UNKNOWN)
 
 
 def _by_code(code: int, keys: Keys) -> Crs:

@@ -10,13 +10,22 @@ from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
-from byteatlas.array.writing.create import default_compression, sharding, to_bytes_codec
+from byteatlas.array.reading.locating.stored import StoreLocator
+from byteatlas.array.writing.create import (
+    check_compression,
+    default_compression,
+    sharding,
+    to_bytes_codec,
+    whole_numbers,
+)
 from byteatlas.array.writing.documents import consolidate, write_group_meta
+from byteatlas.array.writing.identity import same_values, source_identity
 from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
 from byteatlas.array.writing.writable import WritableArray
 from byteatlas.array.writing.write import create_array, create_group, open_writable
-from byteatlas.errors import BadRequest, Conflict
-from byteatlas.meta import v2, v3
+from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, shortlist, unknown
+from byteatlas.meta import fill, v2, v3
+from byteatlas.meta.attributes import FILL
 from byteatlas.meta.compare import fingerprint
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.store.base import WritableStore, check_path
@@ -55,6 +64,19 @@ class CopyOptions:
     consolidated: bool = True
     write: ArrayWriteOptions = DEFAULT_WRITE
 
+    def __post_init__(self) -> None:
+        if isinstance(self.zarr_format, bool) or self.zarr_format not in (2, 3):
+            raise BadRequest(f"zarr_format is {self.zarr_format}; known: 2, 3")
+        if not isinstance(self.memory, int) or self.memory < 1:
+            raise BadRequest("memory is a number of bytes, at least 1")
+        check_compression(self.compression)
+        for name, choice in (("chunks", self.chunks), ("shards", self.shards)):
+            if choice is None:
+                continue
+            shapes = choice.values() if isinstance(choice, Mapping) else [choice]
+            for shape in shapes:
+                whole_numbers(shape, name, 1)
+
 
 DEFAULT_COPYING = CopyOptions()
 
@@ -82,6 +104,7 @@ def copy(
     """
     counted = Counted(store)
     arrays = [("", node)] if isinstance(node, Array) else [(p, n) for p, n in node.walk() if isinstance(n, Array)]
+    _check_names({path: array.ndim for path, array in arrays}, options)
     plans = {path: _target(path, array, options) for path, array in arrays}
     prints = {path: _fingerprint(array, plans[path], options) for path, array in arrays}
     journal = _Journal.load(counted, prints, options)
@@ -94,6 +117,17 @@ def copy(
         consolidate(counted, [path for path, _ in node.walk()])
     store.delete(JOURNAL)
     return CopyReport(len(arrays), sum(a.nbytes for _, a in arrays), counted.written)
+
+
+def _check_names(axes: Mapping[str, int], options: CopyOptions) -> None:
+    """Raise for shapes that no array would get: a path that is none, or a number of axes that none has."""
+    for what, choice in (("chunks", options.chunks), ("shards", options.shards)):
+        if isinstance(choice, Mapping):
+            for path in choice:
+                if path.strip("/") not in axes:
+                    raise unknown("array", path, axes)
+        elif choice is not None and len(choice) not in axes.values():
+            raise BadRequest(f"{what} {tuple(choice)}: no array has {len(choice)} axes")
 
 
 def _groups(root: Group, store: WritableStore, options: CopyOptions) -> None:
@@ -130,16 +164,39 @@ def _target(path: str, array: Array, options: CopyOptions) -> ArrayMeta:
         source,
         grid=grid,
         encodings=(Encoding(chain),),
+        fill_value=source.fill_value if three or _is_v2_store(array) else mask_of(source),
         keys=ChunkKeys("default", "/") if three else ChunkKeys("v2", "."),
         zarr_format=options.zarr_format,
     )
+
+
+def _is_v2_store(array: Array) -> bool:
+    """Whether it is an array of a native store of version 1 or 2."""
+    return isinstance(array.locator, StoreLocator) and array.meta.zarr_format != 3
+
+
+def mask_of(meta: ArrayMeta) -> object:
+    """The fill value of a copy in version 2: the mask that the attributes give, or none.
+
+    xarray takes the fill value of version 2 for ``_FillValue``. What archives and version 3 have as fill value is
+    something else, what a chunk reads as that was never written: values equal to it would be masked.
+    """
+    value = meta.attributes.get(FILL)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if value is None or isinstance(value, list):
+        return None
+    try:
+        return fill.from_v2(value, meta.data_type, meta.data_type.numpy)
+    except (InvalidMetadata, OverflowError, ValueError):
+        return None  # a marker that the type does not have masks nothing
 
 
 def _shape_for(choice: Mapping[str, Shape] | Shape | None, path: str, ndim: int, what: str) -> Shape | None:
     if choice is None:
         return None
     if isinstance(choice, Mapping):
-        found = choice.get(path)
+        found = next((shape for name, shape in choice.items() if name.strip("/") == path), None)
         if found is None:
             return None
         if len(found) != ndim:
@@ -162,9 +219,9 @@ def _source_chunks(array: Array) -> Shape:
 
 
 def _fingerprint(array: Array, target: ArrayMeta, options: CopyOptions) -> str:
-    """What makes one copy the same as another: the source's shape and type, the target's metadata."""
+    """What makes one copy the same as another: where the source's bytes lie, its type, the target's metadata."""
     document = v3.dump_array(target) if target.zarr_format == 3 else v2.dump_array(target)
-    return fingerprint(array.shape, str(array.dtype), document, options.memory)
+    return fingerprint(source_identity(array), array.shape, str(array.dtype), document, options.memory)
 
 
 @dataclass(slots=True)
@@ -181,6 +238,10 @@ class _Journal:
         if data is None:
             if Nodes(store, consolidated=False).kind("") is not None:
                 raise Conflict([f"{store.url} holds Zarr nodes already"], "copy")
+            if names := store.names(""):
+                raise Conflict(
+                    [f"{store.url} is no copy, and not empty either: it holds {shortlist(names, 3)}"], "copy"
+                )
             return _Journal(store, prints, {})
         if not options.resume:
             raise Conflict([f"{store.url} holds an unfinished copy (resume takes it up)"], "copy")
@@ -219,6 +280,8 @@ def _copy_array(
         if number >= begun:
             made[region] = source.read(region)
             journal.mark(path, number + 1)
+        elif number == begun - 1 and not same_values(made.read(region), source.read(region)):
+            raise Conflict([f"{store.url} holds an unfinished copy of {path or '/'} with other values"], "copy")
         copied += size
         if progress is not None:
             progress(path, copied, total)

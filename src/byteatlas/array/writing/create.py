@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -75,10 +76,13 @@ def array_meta(
         shards: shape of the shards, a multiple of ``chunks``; version 3 only.
         compression: bytes -> bytes codecs; None = shuffle and Zstandard, () = none.
     """
-    size = tuple(int(n) for n in shape)
-    data_type = dtype if isinstance(dtype, DataType) else dtypes.from_numpy(np.dtype(dtype))
-    inner = default_chunks(size, data_type.numpy.itemsize) if chunks is None else tuple(int(n) for n in chunks)
-    if len(inner) != len(size) or any(n < 1 for n in inner):
+    if isinstance(zarr_format, bool) or zarr_format not in (2, 3):
+        raise BadRequest(f"zarr_format is {zarr_format}; known: 2, 3")
+    size = whole_numbers(shape, "shape", 0)
+    check_compression(compression)
+    data_type = dtype if isinstance(dtype, DataType) else dtypes.from_numpy(_numpy_type(dtype))
+    inner = default_chunks(size, data_type.numpy.itemsize) if chunks is None else whole_numbers(chunks, "chunks", 1)
+    if len(inner) != len(size):
         raise BadRequest(f"chunks {inner} for shape {size}")
     chain = (
         to_bytes_codec(data_type),
@@ -86,7 +90,7 @@ def array_meta(
     )
     outer = inner
     if shards is not None:
-        outer = tuple(int(n) for n in shards)
+        outer = whole_numbers(shards, "shards", 1)
         _check_shards(outer, inner, zarr_format)
         chain = (sharding(inner, chain),)
     return ArrayMeta(
@@ -100,6 +104,35 @@ def array_meta(
         keys=ChunkKeys("default", "/") if zarr_format == 3 else ChunkKeys("v2", "."),
         zarr_format=zarr_format,
     )
+
+
+def _numpy_type(dtype: Any) -> np.dtype[Any]:
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError) as error:
+        raise BadRequest(f"dtype: {error}") from error
+    return found
+
+
+def whole_numbers(values: Sequence[int], name: str, least: int) -> Shape:
+    """Numbers of elements. Raises `BadRequest` for anything else."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
+        raise BadRequest(f"{name} is {type(values).__name__}; whole numbers were expected, one for each axis")
+    try:
+        found = tuple(index(n) for n in values)
+    except TypeError as error:
+        raise BadRequest(f"{name}: whole numbers were expected, one for each axis") from error
+    if any(n < least for n in found):
+        raise BadRequest(f"{name} is {found}; no number may be below {least}")
+    return found
+
+
+def check_compression(codecs: object) -> None:
+    """Raise `BadRequest` unless this is a list of codecs, or None."""
+    if codecs is None:
+        return
+    if isinstance(codecs, str) or not isinstance(codecs, Sequence) or not all(isinstance(c, CodecSpec) for c in codecs):
+        raise BadRequest("compression is a list of CodecSpec, such as [CodecSpec('zstd', {'level': 3})]; [] is none")
 
 
 def _check_shards(outer: Shape, inner: Shape, zarr_format: int) -> None:

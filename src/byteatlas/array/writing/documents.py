@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from byteatlas.errors import BadRequest
 from byteatlas.meta import v2, v3
+from byteatlas.meta.json_text import json_text
 from byteatlas.meta.model import ArrayMeta, GroupMeta
 from byteatlas.store.base import WritableStore
 from byteatlas.store.documents import load_object
@@ -33,11 +34,14 @@ def write_group_meta(store: WritableStore, path: str, meta: GroupMeta) -> None:
 
 
 def _put_documents(store: WritableStore, path: str, documents: Mapping[str, JSON]) -> None:
-    """The document that makes the node exist comes last; one without members is left out."""
+    """The document that makes the node exist comes last; one without members is removed: an old one would count."""
     drop_consolidated(store)
     for name, document in documents.items():
+        key = f"{path}/{name}" if path else name
         if document:
-            put_json(store, f"{path}/{name}" if path else name, document)
+            put_json(store, key, document)
+        else:
+            store.delete(key)
 
 
 def consolidate(store: WritableStore, paths: Sequence[str] | None = None) -> None:
@@ -87,4 +91,4 @@ def _paths(nodes: Nodes, path: str) -> list[str]:
 
 def put_json(store: WritableStore, key: str, document: JSON) -> None:
     """Set a metadata document."""
-    store.set(key, json.dumps(document, indent=1, allow_nan=True, ensure_ascii=False).encode())
+    store.set(key, json_text(document, indent=1).encode())

@@ -13,6 +13,7 @@ import numpy as np
 from byteatlas.meta import dtypes
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
+from byteatlas.values import dataclass
 
 Configuration: TypeAlias = Mapping[str, JSON]
 
@@ -38,6 +39,30 @@ def integer(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class EncoderSetting:
+    """An integer that only encoding uses. Decoding works whatever it is; `value` complains when a chunk is encoded.
+
+    Writers of other releases have other ranges (zstd's level 100, gzip's 10), and what they wrote is there to be read.
+    """
+
+    key: str
+    number: int
+    least: int | None = None
+    most: int | None = None
+
+    def value(self) -> int:
+        """The integer. Raises `InvalidMetadata` for one that the encoder at hand does not take."""
+        return integer({self.key: self.number}, self.key, least=self.least, most=self.most)
+
+
+def setting(
+    configuration: Configuration, key: str, default: int, least: int | None = None, most: int | None = None
+) -> EncoderSetting:
+    """An integer that only encoding uses. Raises `InvalidMetadata` for what is no integer."""
+    return EncoderSetting(key, integer(configuration, key, default), least, most)
+
+
 def as_integer(value: JSON) -> int | None:
     """The integer that a JSON value is; None when it is none."""
     if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < 20:
@@ -61,12 +86,21 @@ def number(configuration: Configuration, key: str, default: float | None = None)
     return value
 
 
+TRUTHS: Mapping[str, bool] = {
+    "yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False,
+}  # fmt: skip
+"""Truth values in strings: GDAL's (``CPLTestBool``) and netCDF-C's."""
+
+
 def flag(configuration: Configuration, key: str, default: bool) -> bool:
-    """A Boolean; 0 and 1 count."""
-    value = configuration.get(key, default)
-    if value not in (0, 1):
+    """A Boolean; 0 and 1 count, and the words for them that writers without types use."""
+    value = configuration.get(key)
+    if value is None:
+        return default
+    found = TRUTHS.get(value.lower()) if isinstance(value, str) else value
+    if found not in (0, 1) or isinstance(found, (list, dict)):
         raise invalid(f"{key}: {value!r} is not true or false")
-    return bool(value)
+    return bool(found)
 
 
 def text(configuration: Configuration, key: str, default: str) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.core.checks import fits
 from byteatlas.codecs.core.contract import ArraySpec, ArrayStep, Bytes, ByteSpec, ByteStep, ChainContext
-from byteatlas.codecs.core.options import Configuration, integer, number, type_string
+from byteatlas.codecs.core.options import Configuration, EncoderSetting, integer, number, setting, type_string
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.place import invalid
@@ -83,6 +83,12 @@ def _types(configuration: Configuration) -> tuple[np.dtype[Any], np.dtype[Any]]:
     return dtype, type_string(configuration, "astype", dtype.str)
 
 
+def _optional_types(configuration: Configuration) -> tuple[np.dtype[Any] | None, np.dtype[Any] | None]:
+    """The types of a filter that takes the array's own where none is given (numcodecs' codecs of version 3)."""
+    astype = None if configuration.get("astype") is None else type_string(configuration, "astype")
+    return (None if configuration.get("dtype") is None else type_string(configuration, "dtype")), astype
+
+
 def make_delta(configuration: Configuration) -> NumericFilter:
     """``numcodecs.delta``: the first element, then differences; sums wrap round like the type does."""
     dtype, astype = _types(configuration)
@@ -103,42 +109,41 @@ def make_delta(configuration: Configuration) -> NumericFilter:
 
 def make_fixedscaleoffset(configuration: Configuration) -> NumericFilter:
     """``numcodecs.fixedscaleoffset``: stored = round((value - offset) * scale)."""
-    dtype, astype = _types(configuration)
+    dtype, astype = _optional_types(configuration)
     offset, scale = number(configuration, "offset"), number(configuration, "scale")
     if scale == 0:
         raise invalid("scale: 0")
 
     def undo(flat: NDArray[Any]) -> NDArray[Any]:
-        found: NDArray[Any] = (flat / scale + offset).astype(dtype)
-        return found
+        return np.asarray(flat / scale + offset)
 
     def apply(flat: NDArray[Any]) -> NDArray[Any]:
-        found: NDArray[Any] = np.around((flat - offset) * scale).astype(astype)
-        return found
+        return np.around((flat - offset) * scale)
 
     return NumericFilter("fixedscaleoffset", dtype, astype, undo, apply)
 
 
 def make_quantize(configuration: Configuration) -> NumericFilter:
     """``numcodecs.quantize``: rounded to a number of decimal digits; decoding is a cast."""
-    dtype, astype = _types(configuration)
-    digits = integer(configuration, "digits", 0)
-    if dtype.kind != "f" or astype.kind != "f" or not -300 < digits < 300:
-        raise invalid(f"{dtype} to {digits} digits")
-    exponent = math.log10(10.0**-digits)
-    exponent = math.floor(exponent) if exponent < 0 else math.ceil(exponent)
-    scale = 2.0 ** math.ceil(math.log2(10.0**-exponent))
+    dtype, astype = _optional_types(configuration)
+    digits = setting(configuration, "digits", 0, least=-299, most=299)
+    if any(kind is not None and kind.kind != "f" for kind in (dtype, astype)):
+        raise invalid(f"{dtype} as {astype} is not floating point")
 
     def apply(flat: NDArray[Any]) -> NDArray[Any]:
-        found: NDArray[Any] = (np.around(scale * flat) / scale).astype(astype)
-        return found
+        exponent = math.log10(10.0 ** -digits.value())
+        exponent = math.floor(exponent) if exponent < 0 else math.ceil(exponent)
+        scale = 2.0 ** math.ceil(math.log2(10.0**-exponent))
+        return np.around(scale * flat) / scale
 
     return NumericFilter("quantize", dtype, astype, lambda flat: flat, apply)
 
 
 def make_astype(configuration: Configuration) -> NumericFilter:
     """``numcodecs.astype``: a cast when encoding, the cast back when decoding."""
-    encoded, decoded = type_string(configuration, "encode_dtype"), type_string(configuration, "decode_dtype")
+    encoded = type_string(configuration, "encode_dtype")
+    given = configuration.get("decode_dtype") is not None
+    decoded = type_string(configuration, "decode_dtype") if given else None
 
     def apply(flat: NDArray[Any]) -> NDArray[Any]:
         return flat.astype(encoded)
@@ -148,8 +153,8 @@ def make_astype(configuration: Configuration) -> NumericFilter:
 
 def make_bitround(configuration: Configuration) -> NumericFilter:
     """``bitround`` and ``numcodecs.bitround``: low bits rounded away; decoding changes nothing."""
-    keep = integer(configuration, "keepbits", least=1, most=64)
-    return NumericFilter("bitround", None, None, lambda flat: flat, lambda flat: round_bits(flat, keep))
+    bits = EncoderSetting("keepbits", integer(configuration, "keepbits"), least=1, most=64)
+    return NumericFilter("bitround", None, None, lambda flat: flat, lambda flat: round_bits(flat, bits.value()))
 
 
 def round_bits(flat: NDArray[Any], keep: int) -> NDArray[Any]:

@@ -48,12 +48,12 @@ def image_encoder(
     """
     if name not in ENCODERS:
         return decode_only(f"imagecodecs_{name}", LOSSY)
-    options = options_of(name, ENCODERS[name], configuration)
     squeeze = configuration.get("squeeze")
-    if name == "webp" and not {"level", "lossless"} & set(options):
-        options["lossless"] = True
 
     def encode(data: Bytes) -> Bytes:
+        options = options_of(name, ENCODERS[name], configuration)
+        if name == "webp" and not {"level", "lossless"} & set(options):
+            options["lossless"] = True
         if spec.dtype is None or spec.shape is None:
             raise Unsupported("codec", f"{name} after a codec that hides the elements")
         import imagecodecs
@@ -91,13 +91,13 @@ def bytes_encoder(
         return decode_only(f"imagecodecs_{name}", LOSSY)
     if name == "snappy":
         return _snappy
-    options = {**options_of(name, COMPRESSORS[name], configuration), **fixed}
-    if name in ("blosc", "blosc2"):
-        options = {"typesize": itemsize if 0 < itemsize < 256 else 1, "numthreads": 1, **options}
 
     def encode(data: Bytes) -> Bytes:
         import imagecodecs
 
+        options = {**options_of(name, COMPRESSORS[name], configuration), **fixed}
+        if name in ("blosc", "blosc2"):
+            options = {"typesize": itemsize if 0 < itemsize < 256 else 1, "numthreads": 1, **options}
         try:
             return bytes(getattr(imagecodecs, f"{name}_encode")(bytes(data), **options))
         except ENCODE_FAULTS as error:

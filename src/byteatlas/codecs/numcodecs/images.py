@@ -7,7 +7,6 @@ place of the array -> bytes codec.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from byteatlas.codecs.core.contract import (
     encoded_limit,
 )
 from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN
-from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.core.options import Configuration, choice, integer
 from byteatlas.codecs.core.registry import default_registry
 from byteatlas.codecs.numcodecs.image_encode import bytes_encoder, image_encoder
 from byteatlas.errors import Unsupported
@@ -102,26 +101,37 @@ RAW, LSB, MSB = 128, 8, 16
 
 @dataclass(frozen=True, slots=True)
 class Szip:
-    """HDF5's szip with the parameters that the user chose; the others follow from the chunk (H5Zszip.c)."""
+    """HDF5's szip with the parameters that the user chose; the others follow from the array (NCZszip.c, H5Zszip.c).
+
+    ``last``, ``itemsize``, ``byteorder``: of the array; None = as the bytes are described when the codec is bound.
+    """
 
     mask: int
     pixels: int
+    last: int | None = None
+    itemsize: int | None = None
+    byteorder: str | None = None
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
-        if spec.dtype is None or not spec.shape or spec.nbytes is None:
+        itemsize, scanline, byteorder = self.itemsize, self.last, self.byteorder
+        if spec.dtype is not None and spec.shape:
+            itemsize = itemsize or spec.dtype.itemsize
+            scanline = scanline or spec.shape[-1]
+            byteorder = byteorder or spec.dtype.str[0]
+        if itemsize is None or scanline is None or spec.nbytes is None:
             raise invalid("it follows a codec that hides the elements")
-        points, scanline = math.prod(spec.shape), spec.shape[-1]
+        points = spec.nbytes // itemsize
         if scanline < self.pixels:
             scanline = min(self.pixels * BLOCKS_PER_SCANLINE, points)
         elif scanline <= MOST_PER_SCANLINE:
             scanline = min(self.pixels * BLOCKS_PER_SCANLINE, scanline)
         else:
             scanline = self.pixels * BLOCKS_PER_SCANLINE
-        order = MSB if spec.dtype.str[0] == ">" else LSB
+        order = MSB if byteorder == ">" else LSB
         options = {
             "options_mask": (self.mask & ~(LSB | MSB)) | order | RAW,
             "pixels_per_block": self.pixels,
-            "bits_per_pixel": 8 * spec.dtype.itemsize,
+            "bits_per_pixel": 8 * itemsize,
             "pixels_per_scanline": scanline,
             "header": True,
         }
@@ -130,4 +140,11 @@ class Szip:
 
 def make_szip(configuration: Configuration) -> Szip:
     """``numcodecs.szip`` as netCDF-C writes it."""
-    return Szip(integer(configuration, "mask"), integer(configuration, "pixels-per-block"))
+    last, size = (configuration.get(key) for key in ("last-dimension", "itemsize"))
+    return Szip(
+        integer(configuration, "mask", least=0, most=255),
+        integer(configuration, "pixels-per-block", least=2, most=32),
+        None if last is None else max(1, integer(configuration, "last-dimension", least=0)),
+        None if size is None else integer(configuration, "itemsize", least=1, most=8),
+        choice(configuration, "byteorder", ("<", ">", None)),
+    )

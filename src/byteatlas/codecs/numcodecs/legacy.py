@@ -13,7 +13,7 @@ import numpy as np
 
 from byteatlas.codecs.core.checks import DamageGuard, at_least, at_most, byte_step, exactly, fits
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, encoded_limit
-from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.core.options import Configuration, EncoderSetting, integer, setting
 from byteatlas.codecs.streams.members import read_streams
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
@@ -48,15 +48,13 @@ class Streamed:
 
 def make_bz2(configuration: Configuration) -> Streamed:
     """``numcodecs.bz2``."""
-    level = integer(configuration, "level", 1, least=1, most=9)
-    return Streamed("bz2", bz2.BZ2Decompressor, lambda data: bz2.compress(data, level), (OSError, ValueError))
+    level = setting(configuration, "level", 1, least=1, most=9)
+    return Streamed("bz2", bz2.BZ2Decompressor, lambda data: bz2.compress(data, level.value()), (OSError, ValueError))
 
 
 def make_lzma(configuration: Configuration) -> Streamed:
     """``numcodecs.lzma``: format 1 (xz), 2 (alone) or 3 (raw). Filters say how to decode raw streams only."""
     form = integer(configuration, "format", lzma.FORMAT_XZ, least=lzma.FORMAT_XZ, most=lzma.FORMAT_RAW)
-    check = integer(configuration, "check", -1)
-    preset = None if configuration.get("preset") is None else integer(configuration, "preset")
     filters = _lzma_filters(configuration.get("filters"))
     if form == lzma.FORMAT_RAW and filters is None:
         raise invalid("filters: raw streams need them")
@@ -67,6 +65,8 @@ def make_lzma(configuration: Configuration) -> Streamed:
         return lzma.LZMADecompressor(form, memory, raw)
 
     def pack(data: Bytes) -> bytes:
+        check = integer(configuration, "check", -1)
+        preset = None if configuration.get("preset") is None else integer(configuration, "preset")
         try:
             return lzma.compress(data, form, check, preset, filters)
         except (lzma.LZMAError, ValueError) as error:
@@ -97,7 +97,7 @@ def _lzma_filters(value: JSON) -> list[dict[str, int]] | None:
 class Lz4:
     """numcodecs' lz4: the decoded size in four bytes, then one LZ4 block."""
 
-    acceleration: int
+    acceleration: EncoderSetting
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         def decode(data: Bytes) -> Bytes:
@@ -114,7 +114,7 @@ class Lz4:
         def encode(data: Bytes) -> Bytes:
             import imagecodecs
 
-            packed = imagecodecs.lz4_encode(data, level=max(1, self.acceleration))
+            packed = imagecodecs.lz4_encode(data, level=max(1, self.acceleration.value()))
             return len(data).to_bytes(4, "little") + bytes(packed)
 
         return byte_step("lz4", spec, decode, encode)
@@ -122,7 +122,7 @@ class Lz4:
 
 def make_lz4(configuration: Configuration) -> Lz4:
     """``numcodecs.lz4``."""
-    return Lz4(integer(configuration, "acceleration", 1))
+    return Lz4(setting(configuration, "acceleration", 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class Listed:
             found = self.loads(bytes(data))
             if not isinstance(found, list) or len(found) < 2 or not isinstance(found[-1], list):
                 raise CorruptChunk(f"{self.name}: not a list that ends with a type and a shape")
+            check_type(self.name, found[-2], spec)
             shape = tuple(found[-1])
             items = found[:-2]
             flat = items if not shape and len(items) == 1 else flatten(items, shape, self.name)
@@ -58,6 +59,18 @@ class Listed:
             return out.reshape(spec.shape)
         with DamageGuard(f"{self.name}: elements are not {spec.dtype}", TypeError, ValueError, OverflowError):
             return np.array(flat, spec.dtype).reshape(spec.shape)
+
+
+def check_type(name: str, given: Any, spec: ArraySpec) -> None:
+    """The list's own type string must be that of the chunk, but for byte order. Raises `CorruptChunk`."""
+    if spec.dtype.hasobject:
+        return
+    try:
+        same = np.dtype(given).newbyteorder("=") == spec.dtype
+    except (TypeError, ValueError):
+        same = False
+    if not same:
+        raise CorruptChunk(f"{name}: elements of type {str(given)[:40]!r} where the chunk has {spec.dtype}")
 
 
 def flatten(items: list[Any], shape: tuple[Any, ...], name: str) -> list[Any]:
@@ -98,12 +111,13 @@ def make_json(configuration: Configuration) -> Listed:
 
 def make_msgpack(configuration: Configuration) -> Listed:
     """``numcodecs.msgpack2``."""
-    raw, binary = flag(configuration, "raw", False), flag(configuration, "use_bin_type", True)
-    single = flag(configuration, "use_single_float", False)
+    raw = flag(configuration, "raw", False)
 
     def dumps(items: list[Any]) -> bytes:
         import msgpack
 
+        binary = flag(configuration, "use_bin_type", True)
+        single = flag(configuration, "use_single_float", False)
         try:
             return bytes(msgpack.packb(items, use_bin_type=binary, use_single_float=single))
         except (TypeError, ValueError, OverflowError) as error:

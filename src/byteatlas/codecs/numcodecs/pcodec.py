@@ -16,8 +16,9 @@ from byteatlas.codecs.core.contract import (
     SerializerStep,
     encoded_limit,
 )
-from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.core.options import Configuration, EncoderSetting, setting
 from byteatlas.errors import CorruptChunk
+from byteatlas.meta.dtypes import complex_part
 from byteatlas.meta.place import invalid
 from byteatlas.values import dataclass
 
@@ -44,16 +45,18 @@ def check_count(head: bytes, count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Pcodec(AsCompressor):
-    level: int
+    level: EncoderSetting
 
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         dtype, count = spec.dtype, spec.size
-        if dtype.kind == "c":  # pairs, one after the other
-            dtype, count = np.dtype(f"f{dtype.itemsize // 2}"), 2 * count
+        if dtype.kind == "c":  # pairs, one after the other; of a narrow type as that stores them
+            dtype, count = complex_part(spec.data_type) or np.dtype(f"f{dtype.itemsize // 2}"), 2 * count
         if dtype.kind in "mM":
             dtype = np.dtype(np.int64)
         if dtype.name not in TYPES:
             raise invalid(f"not for data type {spec.data_type.name}")
+
+        wide = np.dtype(f"f{spec.dtype.itemsize // 2}") if spec.dtype.kind == "c" else dtype
 
         def decode(data: Bytes) -> NDArray[Any]:
             check_count(bytes(data[:16]), count)
@@ -63,17 +66,17 @@ class Pcodec(AsCompressor):
                 found = np.asarray(imagecodecs.pcodec_decode(bytes(data), (count,), dtype))
             if found.shape != (count,):
                 raise CorruptChunk(f"pcodec: {found.size} elements where the chunk has {count}")
-            return found.view(spec.dtype).reshape(spec.shape)
+            return found.astype(wide, copy=False).view(spec.dtype).reshape(spec.shape)
 
         def encode(array: NDArray[Any]) -> Bytes:
             import imagecodecs
 
-            flat = np.ascontiguousarray(array, spec.dtype).reshape(-1).view(dtype)
-            return bytes(imagecodecs.pcodec_encode(flat, self.level))
+            flat = np.ascontiguousarray(array, spec.dtype).reshape(-1).view(wide)
+            return bytes(imagecodecs.pcodec_encode(flat.astype(dtype, copy=False), self.level.value()))
 
         return SerializerStep(None, encoded_limit(count * dtype.itemsize), decode, encode)
 
 
 def make(configuration: Configuration) -> Pcodec:
     """``numcodecs.pcodec``; only the level matters, and only when encoding."""
-    return Pcodec(integer(configuration, "level", 8))
+    return Pcodec(setting(configuration, "level", 8))

@@ -20,7 +20,6 @@ from byteatlas.codecs.core.many import same_rows
 from byteatlas.codecs.core.options import Configuration, integer
 from byteatlas.codecs.core.scratch import SCRATCH
 from byteatlas.errors import CorruptChunk
-from byteatlas.meta.place import invalid
 from byteatlas.values import dataclass
 
 HEADER = 24
@@ -39,15 +38,13 @@ ROWS = 16
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """``elementsize`` 0 stands for the size of the array's elements (netCDF-C 4.10 writes it so)."""
+    """``elementsize`` None: that of the array's elements (numcodecs' codecs of version 3); 0 and 1: nothing is done."""
 
-    elementsize: int
+    elementsize: int | None
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
-        size, nbytes = self.elementsize or spec.itemsize, spec.nbytes
-        if size < 1:
-            raise invalid(f"elements of {size} bytes")
-        if size == 1:
+        size, nbytes = spec.itemsize if self.elementsize is None else self.elementsize, spec.nbytes
+        if size < 2:
             return _identity(spec)
 
         def decode(data: Bytes) -> Bytes:
@@ -183,4 +180,6 @@ def shuffle(data: Bytes, size: int) -> bytes:
 
 def make(configuration: Configuration) -> Shuffle:
     """``numcodecs.shuffle``."""
-    return Shuffle(integer(configuration, "elementsize", 4, least=0, most=1 << 20))
+    if configuration.get("elementsize") is None:
+        return Shuffle(None)
+    return Shuffle(integer(configuration, "elementsize", least=0, most=1 << 20))

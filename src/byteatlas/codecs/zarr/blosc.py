@@ -20,17 +20,12 @@ HEADER = struct.Struct("<BBBBIII")
 
 @dataclass(frozen=True, slots=True)
 class Blosc:
-    """``typesize`` None: the array's item size."""
+    """``configuration``: what only encoding uses, all of it. Each buffer says itself how it is compressed."""
 
-    cname: str
-    clevel: int
-    shuffle: int
-    blocksize: int
-    typesize: int | None
+    configuration: Configuration
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         limit, nbytes = spec.limit, spec.nbytes
-        typesize = self.typesize or spec.itemsize
 
         def decode(data: Bytes) -> Bytes:
             size = _size(data, limit)
@@ -41,28 +36,52 @@ class Blosc:
             return out
 
         def encode(data: Bytes) -> Bytes:
-            return self._encode(data, typesize)
+            return _encode(data, EncoderOptions.of(self.configuration, spec.itemsize))
 
         into = None if nbytes is None else _bound(nbytes)
         return ByteStep(None, encoded_limit(limit), decode, encode, into)
 
-    def _encode(self, data: Bytes, typesize: int) -> Bytes:
-        import imagecodecs
-        import numcodecs.blosc
 
-        if self.cname not in (*numcodecs.blosc.list_compressors(), "snappy"):
-            raise Unsupported("codec", f"blosc cannot compress with {self.cname!r} here")
-        if not 0 < typesize < 256:
-            typesize = 1
-        shuffle = self.shuffle
-        if shuffle == -1:
-            shuffle = 2 if typesize == 1 else 1
-        if self.cname == "snappy":  # numcodecs is built without it
-            options = {"shuffle": shuffle, "typesize": typesize, "blocksize": self.blocksize or None, "numthreads": 1}
-            return bytes(imagecodecs.blosc_encode(bytes(data), self.clevel, compressor="snappy", **options))
-        items = np.frombuffer(data, f"V{typesize}") if len(data) % typesize == 0 else np.frombuffer(data, np.uint8)
-        packed = numcodecs.blosc.compress(items, self.cname.encode(), self.clevel, shuffle, self.blocksize)
-        return bytes(packed)
+@dataclass(frozen=True, slots=True)
+class EncoderOptions:
+    """What a chunk is compressed with; ``shuffle`` 0 (not), 1 (bytes) or 2 (bits)."""
+
+    cname: str
+    clevel: int
+    shuffle: int
+    blocksize: int
+    typesize: int
+
+    @staticmethod
+    def of(configuration: Configuration, itemsize: int) -> EncoderOptions:
+        """From a codec's configuration, when something is encoded. Raises `InvalidMetadata`."""
+        shuffle = SHUFFLES.get(str(configuration.get("shuffle")))
+        if shuffle is None:
+            shuffle = integer(configuration, "shuffle", 1, least=-1, most=2)
+        typesize = integer(configuration, "typesize", itemsize, least=1)
+        typesize = typesize if 0 < typesize < 256 else 1
+        return EncoderOptions(
+            choice(configuration, "cname", COMPRESSORS, "lz4"),
+            integer(configuration, "clevel", 5, least=0, most=9),
+            shuffle if shuffle != -1 else 2 if typesize == 1 else 1,
+            integer(configuration, "blocksize", 0, least=0),
+            typesize,
+        )
+
+
+def _encode(data: Bytes, how: EncoderOptions) -> Bytes:
+    import imagecodecs
+    import numcodecs.blosc
+
+    if how.cname not in (*numcodecs.blosc.list_compressors(), "snappy"):
+        raise Unsupported("codec", f"blosc cannot compress with {how.cname!r} here")
+    if how.cname == "snappy":  # numcodecs is built without it
+        options = {
+            "shuffle": how.shuffle, "typesize": how.typesize, "blocksize": how.blocksize or None, "numthreads": 1,
+        }  # fmt: skip
+        return bytes(imagecodecs.blosc_encode(bytes(data), how.clevel, compressor="snappy", **options))
+    items = np.frombuffer(data, f"V{how.typesize}") if len(data) % how.typesize == 0 else np.frombuffer(data, np.uint8)
+    return bytes(numcodecs.blosc.compress(items, how.cname.encode(), how.clevel, how.shuffle, how.blocksize))
 
 
 def _size(data: Bytes, limit: int) -> int:
@@ -99,13 +118,9 @@ def _decode(data: Bytes, out: Writable, nbytes: int) -> None:
 
 def make(configuration: Configuration) -> Blosc:
     """``blosc`` (shuffle by name, typesize) and ``numcodecs.blosc`` (shuffle by number, -1 automatic)."""
-    cname = choice(configuration, "cname", COMPRESSORS, "lz4")
-    shuffle = SHUFFLES.get(str(configuration.get("shuffle")))
-    if shuffle is None:
-        shuffle = integer(configuration, "shuffle", 1, least=-1, most=2)
-    clevel, blocksize = (
-        integer(configuration, "clevel", 5, least=0, most=9),
-        integer(configuration, "blocksize", 0, least=0),
-    )
-    typesize = None if configuration.get("typesize") is None else integer(configuration, "typesize", least=1)
-    return Blosc(cname, clevel, shuffle, blocksize, typesize)
+    choice(configuration, "cname", COMPRESSORS, "lz4")
+    for key in ("clevel", "blocksize", "typesize"):
+        integer(configuration, key, 1)
+    if str(configuration.get("shuffle")) not in SHUFFLES:
+        integer(configuration, "shuffle", 1)
+    return Blosc(configuration)

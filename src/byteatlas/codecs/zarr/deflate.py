@@ -14,7 +14,7 @@ from functools import partial
 
 from byteatlas.codecs.core.checks import exactly, fits
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
-from byteatlas.codecs.core.options import Configuration, integer
+from byteatlas.codecs.core.options import Configuration, EncoderSetting, setting
 from byteatlas.codecs.streams.members import inflate
 from byteatlas.errors import CorruptChunk
 from byteatlas.values import dataclass
@@ -29,7 +29,7 @@ class Deflate:
     """``wrapping`` is ``zlib``, ``gzip`` or ``raw``."""
 
     wrapping: str
-    level: int
+    level: EncoderSetting
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         wbits, limit, nbytes = WBITS[self.wrapping], spec.limit, spec.nbytes
@@ -40,7 +40,7 @@ class Deflate:
             return found
 
         def encode(data: Bytes) -> Bytes:
-            packer = zlib.compressobj(self.level, zlib.DEFLATED, wbits)
+            packer = zlib.compressobj(self.level.value(), zlib.DEFLATED, wbits)
             return packer.compress(data) + packer.flush()
 
         into = None if nbytes is None else self._into(nbytes)
@@ -123,5 +123,5 @@ def make_gzip(configuration: Configuration) -> Deflate:
     return Deflate("gzip", _level(configuration, 1))
 
 
-def _level(configuration: Configuration, default: int) -> int:
-    return integer(configuration, "level", default, least=-1, most=9)
+def _level(configuration: Configuration, default: int) -> EncoderSetting:
+    return setting(configuration, "level", default, least=-1, most=9)

@@ -87,22 +87,27 @@ def make_conditional(configuration: Configuration) -> Conditional:
 
 @dataclass(frozen=True, slots=True)
 class N5Default:
-    """A block with its own shape in front (N5 specification, "default" mode); cropped or padded to the chunk."""
+    """A block with its own shape in front (N5 specification, "default" mode); cropped or padded to the chunk.
+
+    The header has the lengths of the axes from the fastest varying on. The transposition before ``bytes`` reverses the
+    axes, so that these are the chunk's own axes in their order.
+    """
 
     codecs: tuple[CodecSpec, ...]
 
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
         ndim = len(spec.shape)
+        axes = self._axes(ndim)
         whole = context.pipeline(Encoding(self.codecs), spec)
         head = struct.Struct(f">HH{ndim}I")
         missing = spec.fill if spec.fill is not None else fill.default(spec.data_type)
 
         def decode(data: Bytes) -> NDArray[Any]:
             at_least("n5_default", len(data), head.size)
-            mode, dims, *reverse = head.unpack_from(data)
+            mode, dims, *lengths = head.unpack_from(data)
             if mode or dims != ndim:
                 raise CorruptChunk(f"n5_default: a block of mode {mode} with {dims} dimensions")
-            shape = tuple(reversed(reverse))
+            shape = tuple(lengths[axes.index(i)] for i in range(ndim))
             body = memoryview(data)[head.size :]
             if shape == spec.shape:
                 found: NDArray[Any] = whole.decode(body)
@@ -111,10 +116,21 @@ class N5Default:
 
         def encode(array: NDArray[Any]) -> Bytes:
             body: bytes = whole.encode(array)
-            return head.pack(0, ndim, *reversed(spec.shape)) + body
+            return head.pack(0, ndim, *(spec.shape[i] for i in axes)) + body
 
         limit = head.size + encoded_limit(whole.nbytes or 0)
         return SerializerStep(None, limit, decode, encode)
+
+    def _axes(self, ndim: int) -> tuple[int, ...]:
+        """The chunk's axes in the order in which the header gives their lengths: as they are stored, fastest first."""
+        first = self.codecs[0]
+        if first.name != "transpose":
+            return tuple(reversed(range(ndim)))
+        order = first.configuration.get("order")
+        stored = {"C": list(range(ndim)), "F": list(range(ndim))[::-1]}.get(order) if isinstance(order, str) else order
+        if not isinstance(stored, list) or sorted(stored) != list(range(ndim)):
+            raise invalid(f"order: {order!r} of an array of {ndim} dimensions")
+        return tuple(reversed(stored))
 
     def _other(self, body: memoryview, shape: Shape, spec: ArraySpec, context: ChainContext) -> NDArray[Any]:
         most = max(1, spec.size) * spec.dtype.itemsize

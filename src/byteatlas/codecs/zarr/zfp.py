@@ -5,6 +5,7 @@ The header is written here from the configuration, or checked against the array 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from byteatlas.codecs.core.options import Configuration, integer, number
 from byteatlas.codecs.streams.zfp import (
     MAGIC,
     META_BITS,
+    SIZE_BITS,
     TYPES,
     Mode,
     compress,
@@ -118,41 +120,56 @@ def make(configuration: Configuration) -> Zfp:
 
 @dataclass(frozen=True, slots=True)
 class Zfpy(AsCompressor):
-    """``numcodecs.zfpy``: the stream's own header says the mode; type and shape must be the array's."""
+    """``numcodecs.zfpy``: the stream's own header says the mode; type and shape must be the array's.
 
-    mode: Mode | None
+    ``configuration`` is what encoding uses.
+    """
+
+    configuration: Configuration
 
     def bind_serializer(self, spec: ArraySpec, context: ChainContext) -> SerializerStep:
-        kind, shape = _carrier(spec.dtype), _shape(spec.shape)
+        kind = _carrier(spec.dtype)
         if kind != spec.dtype:
             raise invalid(f"not for data type {spec.data_type.name}")
-        meta = meta_bits(kind, shape)
+        shapes = _layouts(spec.shape)
+        metas = {meta_bits(kind, shape): shape for shape in shapes}
 
         def decode(data: Bytes) -> NDArray[Any]:
             stream = bytes(data)
-            head = int.from_bytes(stream[4:12], "little")
-            if stream[:4] != MAGIC or len(stream) < 12 or head & ((1 << META_BITS) - 1) != meta:
+            shape = metas.get(int.from_bytes(stream[4:12], "little") & ((1 << META_BITS) - 1))
+            if stream[:4] != MAGIC or len(stream) < 12 or shape is None:
                 raise CorruptChunk("zfpy: the header does not describe this chunk")
             return decompress(stream, kind, shape).reshape(spec.shape)
 
         def encode(array: NDArray[Any]) -> Bytes:
-            if self.mode is None:
-                raise Unsupported("codec", "zfpy cannot compress without a mode")
-            return compress(np.asarray(array, kind).reshape(shape), self.mode, header=True)
+            return compress(np.asarray(array, kind).reshape(shapes[0]), _zfpy_mode(self.configuration), header=True)
 
-        return SerializerStep(None, 2 * most_bytes(kind, shape), decode, encode)
+        return SerializerStep(None, 2 * max(most_bytes(kind, shape) for shape in shapes), decode, encode)
+
+
+def _layouts(shape: Shape) -> list[Shape]:
+    """The shapes that a chunk may be compressed in: its own, where zfp has such, or flat.
+
+    numcodecs flattens arrays whose order in memory is not C; some releases flattened all.
+    """
+    own = shape or (1,)
+    fits = len(own) in SIZE_BITS and all(0 < n <= 1 << SIZE_BITS[len(own)] for n in own)
+    return list(dict.fromkeys([own] * fits + [(max(1, math.prod(shape)),)]))
 
 
 def make_zfpy(configuration: Configuration) -> Zfpy:
-    """``numcodecs.zfpy``: modes by number, unused parameters -1."""
+    """``numcodecs.zfpy``."""
+    return Zfpy(configuration)
+
+
+def _zfpy_mode(configuration: Configuration) -> Mode:
+    """Modes by number, unused parameters -1."""
     numbered = {2: "fixed_rate", 3: "fixed_precision", 4: "fixed_accuracy"}
-    number_of = integer(configuration, "mode", 4)
-    if number_of not in numbered:
-        return Zfpy(None)
-    name = numbered[number_of]
-    key = MODES[name][0]
-    value = configuration.get(key, -1)
-    return Zfpy(None if value is None or value == -1 else _mode(name, configuration, MODES[name]))
+    name = numbered.get(integer(configuration, "mode", 4))
+    value = None if name is None else configuration.get(MODES[name][0], -1)
+    if name is None or value is None or value == -1:
+        raise Unsupported("codec", "zfpy cannot compress without a mode")
+    return _mode(name, configuration, MODES[name])
 
 
 def _mode(name: str, configuration: Configuration, keys: tuple[str, ...]) -> Mode:

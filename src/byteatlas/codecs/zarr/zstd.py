@@ -8,17 +8,19 @@ import numpy as np
 
 from byteatlas.codecs.core.checks import exactly
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable, encoded_limit
-from byteatlas.codecs.core.options import Configuration, flag, integer
+from byteatlas.codecs.core.options import Configuration, EncoderSetting, flag, setting
 from byteatlas.errors import CorruptChunk
+from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
 FIRST_GUESS = 1 << 16
+LEAST_LEVEL, MOST_LEVEL = -131072, 22
 
 
 @dataclass(frozen=True, slots=True)
 class Zstd:
-    level: int
-    checksum: bool
+    level: EncoderSetting
+    checksum: JSON
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         limit, nbytes = spec.limit, spec.nbytes
@@ -33,7 +35,9 @@ class Zstd:
         def encode(data: Bytes) -> Bytes:
             from numcodecs.zstd import Zstd as Encoder
 
-            return bytes(Encoder(self.level, self.checksum).encode(data))
+            # Zstandard takes its highest level for one beyond it.
+            level = min(self.level.value(), MOST_LEVEL)
+            return bytes(Encoder(level, flag({"checksum": self.checksum}, "checksum", False)).encode(data))
 
         into = None if nbytes is None else _bound(nbytes)
         return ByteStep(None, encoded_limit(limit), decode, encode, into)
@@ -73,4 +77,4 @@ def _grow(data: Bytes, limit: int) -> Bytes:
 
 def make(configuration: Configuration) -> Zstd:
     """``zstd`` and ``numcodecs.zstd``."""
-    return Zstd(integer(configuration, "level", 0, least=-131072, most=22), flag(configuration, "checksum", False))
+    return Zstd(setting(configuration, "level", 0, least=LEAST_LEVEL), configuration.get("checksum"))

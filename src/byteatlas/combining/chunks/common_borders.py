@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.layout import MosaicTile, edges_of
 from byteatlas.combining.compare.classify import MetadataClass
+from byteatlas.combining.model import InputNumber
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.grid import boundaries
@@ -26,8 +27,8 @@ MOST_PARTS = 255
 
 
 def split_at_common_borders(
-    tiles: Sequence[MosaicTile], by_input: dict[int, VirtualArray], axis: int
-) -> dict[int, VirtualArray]:
+    tiles: Sequence[MosaicTile], by_input: dict[InputNumber, VirtualArray], axis: int
+) -> dict[InputNumber, VirtualArray]:
     """The arrays with chunk borders in common along one axis, block by block.
 
     Raises `Unsupported` when that takes too many encodings or chunks.
@@ -136,9 +137,9 @@ def cropped(e: Encoding, axis: int, origin: int, whole: Shape) -> Encoding:
     return replace(e, codecs=(crop, *e.codecs), chunk_shape=rest)
 
 
-def reclassified(classes: Sequence[MetadataClass], by_input: dict[int, VirtualArray]) -> list[MetadataClass]:
+def reclassified(classes: Sequence[MetadataClass], by_input: dict[InputNumber, VirtualArray]) -> list[MetadataClass]:
     """Classes by the arrays that were cut: each grid and encoding is one of its own."""
-    found: dict[tuple[int, object, str], tuple[ArrayMeta, list[int]]] = {}
+    found: dict[tuple[int, object, str], tuple[ArrayMeta, list[InputNumber]]] = {}
     for number, cls in enumerate(classes):
         for i in cls.members:
             if i in by_input:
@@ -147,6 +148,6 @@ def reclassified(classes: Sequence[MetadataClass], by_input: dict[int, VirtualAr
                 # Parts use different ones of their class's encodings, in which only codecs may differ.
                 found.setdefault((number, grid, repr(meta.encodings)), (meta, []))[1].append(i)
     return [
-        MetadataClass(meta, tuple(tiles), documents=classes[number].documents)
-        for (number, _, _), (meta, tiles) in found.items()
+        MetadataClass(meta, tuple(members), documents=classes[number].documents)
+        for (number, _, _), (meta, members) in found.items()
     ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from byteatlas.combining.compare.classify import MetadataClass
+from byteatlas.combining.model import Cell, ClassNumber, InputNumber
 from byteatlas.combining.variable.encodings import EncodingTable, Merged
 from byteatlas.errors import Unsupported
 from byteatlas.meta.grid import boundaries
@@ -19,10 +20,10 @@ from byteatlas.values import dataclass, replace
 class MosaicTile:
     """One input's part of a variable: its class, its own shape, and its block along each axis of the result."""
 
-    input: int
-    cls: int
+    input: InputNumber
+    cls: ClassNumber
     shape: Shape
-    block: Shape
+    block: Cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter, is_
+from typing import cast
 
 from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.combining.compare.bulk import DIFFERENT, EQUAL, KnownEncodings, compare_all, compare_attributes
 from byteatlas.combining.compare.significant import ABSENT, SIGNIFICANT
+from byteatlas.combining.model import InputNumber
 from byteatlas.meta.compare import (
     all_identical_documents,
     decode_alike,
@@ -37,9 +39,9 @@ class MetadataClass:
     """
 
     meta: ArrayMeta
-    members: tuple[int, ...]
+    members: tuple[InputNumber, ...]
     even: bool = False
-    documents: Mapping[int, Mapping[str, JSON]] = field(default_factory=dict)
+    documents: Mapping[InputNumber, Mapping[str, JSON]] = field(default_factory=dict)
 
     @property
     def attributes(self) -> list[Mapping[str, JSON]]:
@@ -53,15 +55,15 @@ def classify(
     free_axes: frozenset[int],
     equal_before: KnownEncodings | None = None,
 ) -> list[MetadataClass]:
-    """Group inputs by metadata, in order of first appearance; lengths along ``free_axes`` do not count."""
-    first = metas[0]
+    """Group inputs by their metadata, in order of first appearance; lengths along ``free_axes`` do not count."""
+    first, numbers = metas[0], cast("Sequence[InputNumber]", inputs)
     # Files that were loaded together share what they have in common: nothing has to be compared then.
     found_all = (
         EQUAL if all(map(is_, metas, repeat(first))) else compare_all(first, metas, equal_before or KnownEncodings())
     )
     if found_all != DIFFERENT:
-        own = {} if found_all == EQUAL else dict(zip(inputs, map(ATTRIBUTES, metas), strict=True))
-        return [MetadataClass(first, tuple(inputs), True, own)]
+        own = {} if found_all == EQUAL else dict(zip(numbers, map(ATTRIBUTES, metas), strict=True))
+        return [MetadataClass(first, tuple(numbers), True, own)]
     found: dict[object, list[tuple[ArrayMeta, list[int]]]] = {}
     order: list[tuple[ArrayMeta, list[int]]] = []
     known: dict[int, list[int]] = {}  # by identity: descriptions that files share are looked at once
@@ -70,9 +72,8 @@ def classify(
         if members is None:
             members = known[id(meta)] = class_of(meta, found, order, free_axes)
         members.append(k)
-    places = list(inputs)
     return [
-        MetadataClass(meta, tuple([places[k] for k in members]), documents=documents_of(meta, members, metas, places))
+        MetadataClass(meta, tuple([numbers[k] for k in members]), documents=documents_of(meta, members, metas, numbers))
         for meta, members in order
     ]
 
@@ -97,8 +98,8 @@ def firsts_of_shapes(metas: Sequence[ArrayMeta]) -> Sequence[ArrayMeta]:
 
 
 def documents_of(
-    first: ArrayMeta, members: Sequence[int], metas: Sequence[ArrayMeta], inputs: Sequence[int]
-) -> Mapping[int, Mapping[str, JSON]]:
+    first: ArrayMeta, members: Sequence[int], metas: Sequence[ArrayMeta], inputs: Sequence[InputNumber]
+) -> Mapping[InputNumber, Mapping[str, JSON]]:
     """The attributes of each member by input; none when they are all the same."""
     own = [metas[k].attributes for k in members]
     return {} if all_identical_documents(first.attributes, own) else {inputs[k]: metas[k].attributes for k in members}

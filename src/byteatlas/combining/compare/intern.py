@@ -6,6 +6,7 @@ a combination sees without comparing that nothing differs.
 
 from __future__ import annotations
 
+from byteatlas.combining.compare.must_match import equal_columns
 from byteatlas.manifest.model import ChunkManifest, VirtualArray, VirtualGroup
 from byteatlas.meta.compare import identical_arrays
 from byteatlas.values import dataclass, field, replace
@@ -42,4 +43,6 @@ def identical_inline(a: VirtualArray, b: VirtualArray) -> bool:
     m, n = a.manifest, b.manifest
     if not isinstance(m, ChunkManifest) or not isinstance(n, ChunkManifest):
         return False
-    return bool(m.inlined) and len(m.source) == len(n.source) == 1 and m.inlined == n.inlined
+    if not m.inlined or not len(m.source) == len(n.source) == 1 or m.inlined != n.inlined:
+        return False
+    return equal_columns(m.encoding, n.encoding)

@@ -13,6 +13,7 @@ from byteatlas.codecs.core.encoding_only import decoding_ignores
 from byteatlas.combining.compare.packing import packing_of, unpacked
 from byteatlas.combining.coordinates.values import nbytes, read_all
 from byteatlas.combining.model import CombineOptions, Finding, ReadArray
+from byteatlas.combining.wording import by_value, shape_text
 from byteatlas.manifest.model import ChunkManifest, Manifest, VirtualArray
 from byteatlas.meta.compare import read_alike
 from byteatlas.meta.model import EncodingColumn
@@ -43,9 +44,8 @@ def unequal(
     advice = _advice(path, first, options)
     odd = [i for i in asked if arrays[i].meta.shape != first.meta.shape]
     if odd:
-        shapes = " / ".join(dict.fromkeys(str(arrays[i].meta.shape) for i in (0, *odd[:3])))
-        detail = f"shape differs: {shapes}{advice}"
-        return [Finding("conflict", "shape", path, tuple(names[i] for i in odd), detail)]
+        files, detail = by_value([shape_text(a.meta.shape) for a in arrays], names, "shape differs")
+        return [Finding("conflict", "shape", path, files, detail + advice)]
     if nbytes(first) > options.compare_below:
         detail = f"{nbytes(first)} bytes in each file are too many to compare; trust this variable or raise the limit"
         return [Finding("conflict", "values", path, tuple(names[i] for i in asked), detail)]

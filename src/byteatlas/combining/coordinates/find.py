@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from operator import attrgetter
 from typing import Any
 
@@ -26,6 +27,7 @@ from byteatlas.combining.model import (
     FromVariable,
     ReadArray,
 )
+from byteatlas.combining.wording import alternatives, by_value, listed
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
@@ -85,6 +87,8 @@ def from_variables(
         if source.path is not None:
             raise BadRequest(f"no input has a variable {source.path!r} for the coordinate of {dim!r}")
         found = by_order(dim, inputs)
+        if dim not in options.coords and (typo := probably_meant(dim, inputs)):
+            return found, [Finding("conflict", "dims", None, (), typo)]
         note = Finding("note", "coordinate", None, (), f"no variable {dim!r} in the files: the order given is kept")
         return found, [note]
     lacking = tuple(i.name for i, p in zip(inputs, paths, strict=True) if p is None)
@@ -104,6 +108,19 @@ def from_variables(
     if paths.count(paths[0]) == len(paths):
         found = replace(found, documents=tuple(d for c in classes for d in c.attributes))
     return found, findings
+
+
+def probably_meant(dim: str, inputs: Sequence[FlatInput]) -> str | None:
+    """A sentence when no file has a dimension of this name, but one whose name is nearly the same."""
+    known = dict.fromkeys(d for i in inputs for a in i.arrays.values() for d in a.meta.dimension_names or () if d)
+    folded = {d.casefold() for d in known}
+    near = dim.casefold() in folded or bool(get_close_matches(dim.casefold(), folded, 1))
+    return None if dim in known or not near else no_dimension(dim, list(known))
+
+
+def no_dimension(dim: str, known: Sequence[str]) -> str:
+    """What is said of a dimension that no file has."""
+    return f"no file has a dimension {dim!r}; known: {listed(known, 12) or 'none'}"
 
 
 def unusable(dim: str, path: str, classes: Sequence[MetadataClass], inputs: Sequence[FlatInput]) -> Finding | None:
@@ -153,7 +170,7 @@ def settle(
         why = "packed differently" if names else "packed"
         findings.append(Finding("reconciled", "packing", path, names, f"{why}: unpacked in the map"))
     mixed = inexact(path, values, inputs)
-    meaning, _ = attrs.check_meaning(path, classes, [i.name for i in inputs], MEANING_ELSEWHERE[source.decode])
+    meaning = attrs.check_meaning(path, classes, [i.name for i in inputs], MEANING_ELSEWHERE[source.decode])
     if mixed or any(f.level == "conflict" for f in meaning):
         return Coordinate(dim, f"variable {path}", None, path), [*mixed, *meaning]
     scalar = all(c.meta.ndim == 0 for c in classes)
@@ -197,9 +214,8 @@ def inexact(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[FlatInpu
 
 
 def type_conflict(path: str, values: Sequence[NDArray[Any]], inputs: Sequence[FlatInput]) -> Finding:
-    odd = tuple(i.name for i, v in zip(inputs, values, strict=True) if v.dtype != values[0].dtype)
-    types = " / ".join(dict.fromkeys(str(v.dtype) for v in values))
-    return Finding("conflict", "dtype", path, odd, f"no type holds the coordinate values of all files: {types}")
+    what = "no type holds the coordinate values of all files"
+    return Finding("conflict", "dtype", path, *by_value([str(v.dtype) for v in values], [i.name for i in inputs], what))
 
 
 def has_masked(values: NDArray[Any], mask: tuple[float | int | str, ...]) -> bool:
@@ -230,15 +246,16 @@ def common_time(
             known[key] = times.parse_units(*pair)
         own.append(known[key])
     names = tuple(inputs[i].name for i in odd)
-    texts = "; ".join(dict.fromkeys(f"{u!r} ({c or 'standard'})" for u, c in [first, *(pairs[i] for i in odd[:3])]))
+    facts = [f"{u} ({c or 'standard'})" for u, c in pairs]
     units = [u for u in own if u is not None]
     if len(units) != len(own):
         why = "; ".join(dict.fromkeys(times.why_not(*p) for p, u in zip(pairs, own, strict=True) if u is None))
-        detail = f"units differ and are not all CF times of a fixed length: {texts} ({why})"
-        return None, (), [Finding("conflict", "units", path, names, detail)]
+        what = "units differ and are not all CF times of a fixed length"
+        files, detail = by_value(facts, [i.name for i in inputs], what)
+        return None, (), [Finding("conflict", "units", path, files, f"{detail}; {why}")]
     calendar = times.common_calendar(units, values)
     if calendar is None:
-        return None, (), [Finding("conflict", "calendar", path, names, f"calendars differ: {texts}")]
+        return None, (), [Finding("conflict", "calendar", path, *times.odd_calendars(units, [i.name for i in inputs]))]
     if asked is not None and asked.calendar != calendar:
         return None, (), [Finding("conflict", "calendar", path, (), f"files are in {calendar}, not {asked.calendar}")]
     target = asked or times.common_units(units, values)
@@ -247,7 +264,15 @@ def common_time(
     return (
         target,
         tuple(units),
-        [Finding("reconciled", "units", path, names, f"time units differ: {texts}; converted to {target.text!r}")],
+        [
+            Finding(
+                "reconciled",
+                "units",
+                path,
+                names,
+                f"time units differ: {alternatives(facts)}; converted to {target.text!r}",
+            )
+        ],
     )
 
 

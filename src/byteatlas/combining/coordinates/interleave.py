@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.slicing import Span
 from byteatlas.combining.coordinates.order import Arranged
-from byteatlas.combining.model import Duplicates, Finding, listed, scalar_json
+from byteatlas.combining.model import BlockNumber, Duplicates, Finding, scalar_json
+from byteatlas.combining.wording import listed
 from byteatlas.values import dataclass
 
 EQUAL_WITHIN = 1e-6
@@ -129,7 +130,9 @@ def rearranged(arranged: Arranged, parts: SplitRuns, places: Sequence[int]) -> A
     ):
         blocks[segment] = arranged.blocks[run][start:stop]
     common = np.result_type(*arranged.blocks)
-    return Arranged(tuple(places), tuple(b.astype(common, copy=False) for b in blocks), arranged.direction)
+    return Arranged(
+        tuple(map(BlockNumber, places)), tuple(b.astype(common, copy=False) for b in blocks), arranged.direction
+    )
 
 
 def nearly_equal(dim: str, arranged: Arranged, files: Sequence[Sequence[str]]) -> Finding | None:

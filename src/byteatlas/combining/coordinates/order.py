@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.model import FileOrder, Finding, listed, scalar_json
+from byteatlas.combining.model import BlockNumber, FileOrder, Finding, scalar_json
+from byteatlas.combining.wording import listed
 from byteatlas.values import dataclass
 
 
@@ -24,7 +25,7 @@ class Arranged:
         straight: the inputs are in order as they are, each with a run of its own.
     """
 
-    block_of: tuple[int, ...]
+    block_of: tuple[BlockNumber, ...]
     blocks: tuple[NDArray[Any], ...]
     direction: str
     line: NDArray[Any] | None = None
@@ -40,12 +41,13 @@ def arrange(
     block_of, firsts = runs(values)
     blocks = [values[i] for i in firsts]
     if order == "given" or not any(map(len, blocks)):
-        return Arranged(tuple(block_of), tuple(blocks), "given"), []
+        return Arranged(cast("tuple[BlockNumber, ...]", tuple(block_of)), tuple(blocks), "given"), []
     rank, direction = ranked(blocks)
     place = [0] * len(rank)
     for new, old in enumerate(rank):
         place[old] = new
-    arranged = Arranged(tuple(place[b] for b in block_of), tuple(blocks[old] for old in rank), direction)
+    placed = cast("tuple[BlockNumber, ...]", tuple(place[b] for b in block_of))
+    arranged = Arranged(placed, tuple(blocks[old] for old in rank), direction)
     return arranged, oddities(dim, arranged, names)
 
 
@@ -67,7 +69,8 @@ def in_line(values: Sequence[NDArray[Any]]) -> Arranged | None:
         line = np.concatenate(blocks)
     if not bool((line[1:] > line[:-1]).all()):
         return None
-    return Arranged(tuple(order), blocks, "ascending" if len(line) > 1 else "single", line, isinstance(order, range))
+    direction = "ascending" if len(line) > 1 else "single"
+    return Arranged(cast("tuple[BlockNumber, ...]", tuple(order)), blocks, direction, line, isinstance(order, range))
 
 
 def runs(values: Sequence[NDArray[Any]]) -> tuple[list[int], list[int]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.combining.coordinates import times
+from byteatlas.combining.coordinates import calendars
 from byteatlas.combining.inputs import find_variable, first_url
 from byteatlas.combining.model import (
     Compute,
@@ -19,8 +19,8 @@ from byteatlas.combining.model import (
     FromAttribute,
     FromName,
     Values,
-    listed,
 )
+from byteatlas.combining.wording import listed
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 
@@ -127,13 +127,13 @@ def in_utc(date: dt.datetime) -> dt.datetime:
 
 def calendar_dates(raw: Sequence[Any]) -> tuple[tuple[NDArray[Any], ...], Mapping[str, JSON]]:
     """Dates of `cftime` as CF time in their own calendar, which must be one for all."""
-    names = {times.CALENDARS.get(v.calendar) for v in raw}
+    names = {calendars.CALENDARS.get(v.calendar) for v in raw}
     name = next(iter(names))
     if len(names) > 1 or name is None:
         raise BadRequest(f"dates of one calendar are needed, not {listed([str(v.calendar) for v in raw])}")
-    epoch = times.day_number(name, 1970, 1, 1)
+    epoch = calendars.day_number(name, 1970, 1, 1)
     line = [
-        (times.day_number(name, v.year, v.month, v.day) - epoch) * 86_400_000_000
+        (calendars.day_number(name, v.year, v.month, v.day) - epoch) * 86_400_000_000
         + ((v.hour * 60 + v.minute) * 60 + v.second) * 1_000_000
         + v.microsecond
         for v in raw

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from byteatlas.combining.chunks.padding import is_short, of_its_group, padded
 from byteatlas.combining.chunks.slicing import Span, parts
 from byteatlas.combining.chunks.small_arrays import SMALL, inline_array
 from byteatlas.combining.compare.must_match import unequal
@@ -24,6 +25,7 @@ from byteatlas.combining.coordinates.interleave import (
 from byteatlas.combining.coordinates.order import files_of, oddities
 from byteatlas.combining.coordinates.values import nbytes
 from byteatlas.combining.model import Duplicates, Finding, FlatInput
+from byteatlas.combining.wording import shape_text
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import boundaries
@@ -181,8 +183,10 @@ def parts_of_input(
                 result[0][path] = array
             continue
         axis = names.index(dim.name)
+        if of_its_group(path, dim) and is_short(array.meta, axis, length):
+            array = padded(array, axis, length)
         if array.meta.shape[axis] != length:
-            detail = f"length along {dim.name!r} is not that of its coordinate: shape {array.meta.shape}"
+            detail = f"length along {dim.name!r} is not that of its coordinate: shape {shape_text(array.meta.shape)}"
             raise CannotSplit(Finding("conflict", "length", path, (item.name,), detail))
         for found, part in zip(result, split_array(path, array, axis, spans, item.name, context), strict=True):
             found[path] = part

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.combining.coordinates.calendars import CALENDARS, julian_day
+from byteatlas.combining.coordinates.reference_dates import reference_ns
+from byteatlas.combining.wording import by_value
 from byteatlas.values import dataclass
 
 NANOSECONDS = {
@@ -45,24 +48,10 @@ VARYING = {
     "century": "centuries have no fixed length",
 }
 """Units whose length depends on the date, or on who is asked."""
-CALENDARS = {
-    "gregorian": "standard",
-    "standard": "standard",
-    "proleptic_gregorian": "proleptic_gregorian",
-    "noleap": "noleap",
-    "365_day": "noleap",
-    "all_leap": "all_leap",
-    "366_day": "all_leap",
-    "360_day": "360_day",
-    "julian": "julian",
-}
-CUMULATIVE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 UNITS = re.compile(r"^\s*([a-zA-Z_]+?)(s?)\s+since\s+(.+?)\s*$", re.IGNORECASE)
-DATE = re.compile(
-    r"^(\d{1,5})-(\d{1,2})(?:-(\d{1,2}))?(?:[T\s]+(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:[.,](\d+))?)?)?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$",
-    re.IGNORECASE,
-)
+
+CHANGE_NS = julian_day(1582, 10, 15, gregorian=True) * NANOSECONDS["day"]
+"""From here on the standard and the proleptic Gregorian calendar are the same, day numbers included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +71,10 @@ def parse_units(text: object, calendar: object = None) -> TimeUnits | None:
     name = CALENDARS.get(str(calendar).lower()) if calendar is not None else "standard"
     word = match[1].lower()
     word = ALIASES.get(word + match[2].lower(), ALIASES.get(word, word))
-    date = DATE.match(match[3])
     only, length = OF_ONE_CALENDAR.get(word, (name, NANOSECONDS.get(word)))
-    if name is None or name != only or length is None or date is None:
+    if name is None or name != only or length is None:
         return None
-    reference = reference_ns(date, name)
+    reference = reference_ns(match[3], name)
     return None if reference is None else TimeUnits(text, name, length, reference)
 
 
@@ -110,81 +98,6 @@ def is_time(text: object) -> bool:
     return isinstance(text, str) and UNITS.match(text) is not None
 
 
-def reference_ns(date: re.Match[str], calendar: str) -> int | None:
-    """Nanoseconds of a matched date on a calendar's day count."""
-    year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)
-    hour, minute, second = (int(date[i] or 0) for i in (4, 5, 6))
-    if not 1 <= month <= 12 or not 1 <= day <= days_in(calendar, year, month):
-        return None
-    if hour > 23 or minute > 59 or second > 59 or (year == 0 and calendar in ("standard", "julian")):
-        return None
-    digits = (date[7] or "0").rstrip("0")
-    if len(digits) > 9:
-        return None
-    fraction = int(digits.ljust(9, "0"))
-    seconds = (day_number(calendar, year, month, day) * 24 + hour) * 3600 + minute * 60 + second
-    return (seconds - zone_seconds(date[8])) * 1_000_000_000 + fraction
-
-
-def zone_seconds(zone: str | None) -> int:
-    if zone is None or zone[0] not in "+-":
-        return 0
-    digits = zone[1:].replace(":", "")
-    hours, minutes = (int(digits), 0) if len(digits) <= 2 else (int(digits[:-2]), int(digits[-2:]))
-    return (-1 if zone[0] == "-" else 1) * (hours * 3600 + minutes * 60)
-
-
-def day_number(calendar: str, year: int, month: int, day: int) -> int:
-    """Days since some day long ago, by the calendar's own rules.
-
-    >>> day_number("standard", 1582, 10, 15) - day_number("standard", 1582, 10, 4)
-    1
-    >>> day_number("noleap", 2001, 1, 1) - day_number("noleap", 2000, 1, 1)
-    365
-    """
-    match calendar:
-        case "360_day":
-            return year * 360 + (month - 1) * 30 + day - 1
-        case "noleap":
-            return year * 365 + CUMULATIVE[month - 1] + day - 1
-        case "all_leap":
-            return year * 366 + CUMULATIVE[month - 1] + (month > 2) + day - 1
-        case "julian":
-            return julian_day(year, month, day, gregorian=False)
-        case "standard":
-            return julian_day(year, month, day, gregorian=(year, month, day) >= (1582, 10, 15))
-        case _:
-            return julian_day(year, month, day, gregorian=True)
-
-
-def days_in(calendar: str, year: int, month: int) -> int:
-    """The days of a month.
-
-    >>> days_in("noleap", 2000, 2), days_in("standard", 1500, 2), days_in("proleptic_gregorian", 1500, 2)
-    (28, 29, 28)
-    """
-    if calendar == "360_day":
-        return 30
-    if month != 2:
-        return 30 if month in (4, 6, 9, 11) else 31
-    if calendar in ("noleap", "all_leap"):
-        return 29 if calendar == "all_leap" else 28
-    by_julius = calendar == "julian" or (calendar == "standard" and year <= 1582)
-    return 29 if year % 4 == 0 and (by_julius or year % 100 != 0 or year % 400 == 0) else 28
-
-
-def julian_day(year: int, month: int, day: int, *, gregorian: bool) -> int:
-    """The Julian day number (Fliegel and Van Flandern's integer form, with floor division)."""
-    a = (14 - month) // 12
-    y, m = year + 4800 - a, month + 12 * a - 3
-    leap = y // 4 - y // 100 + y // 400 - 32045 if gregorian else y // 4 - 32083
-    return day + (153 * m + 2) // 5 + 365 * y + leap
-
-
-CHANGE_NS = julian_day(1582, 10, 15, gregorian=True) * NANOSECONDS["day"]
-"""From here on the standard and the proleptic Gregorian calendar are the same, day numbers included."""
-
-
 def conversion(source: TimeUnits, target: TimeUnits) -> tuple[Fraction, Fraction]:
     """(a, b) such that ``value * a + b`` is the same time in the target's units."""
     return Fraction(source.unit, target.unit), Fraction(source.reference - target.reference, target.unit)
@@ -202,6 +115,11 @@ def common_calendar(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) 
         if u.reference < CHANGE_NS or (known.size and u.reference + float(known.min()) * u.unit < CHANGE_NS):
             return None
     return "standard"
+
+
+def odd_calendars(units: Sequence[TimeUnits], names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The files whose calendar few others have, and a sentence that names each calendar and its files."""
+    return by_value([u.calendar for u in units], names, "calendars differ")
 
 
 def common_units(units: Sequence[TimeUnits], values: Sequence[NDArray[Any]]) -> TimeUnits:

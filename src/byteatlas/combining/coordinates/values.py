@@ -72,11 +72,11 @@ def inline_values(
             continue
         shape, size = cls.meta.shape, math.prod(cls.meta.shape) * stored.itemsize
         found: list[tuple[int, bytes]] = []
-        for i in cls.members:
-            manifest = arrays[i].manifest
+        for member in cls.members:
+            manifest = arrays[member].manifest
             data = manifest.inlined.get(0) if isinstance(manifest, ChunkManifest) else None
             if data is not None and len(data) == size:
-                found.append((i, data))
+                found.append((member, data))
         if found and size <= SMALL and shape:  # one array for all: half of the time of one for each
             blocks = np.frombuffer(b"".join([data for _, data in found]), stored).reshape(len(found), *shape)
             for (i, _), values in zip(found, blocks.astype(stored.newbyteorder("="), copy=False), strict=True):

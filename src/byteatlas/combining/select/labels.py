@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.compare.packing import packing_of, unpacked
-from byteatlas.combining.coordinates import times
+from byteatlas.combining.coordinates import calendars, times
 from byteatlas.combining.coordinates.values import read_all
 from byteatlas.combining.model import ReadArray, scalar_json
 from byteatlas.errors import BadRequest, BadSelection
@@ -167,14 +167,14 @@ def period_of(label: object, calendar: str) -> tuple[int, int] | None:
     if match is None:
         raise BadSelection(f"{label!r} is no date such as 2001, 2001-03, 2001-03-05 or 2001-03-05T06:30")
     year, month, day = int(match[1]), int(match[2] or 1), int(match[3] or 1)
-    if not 1 <= month <= 12 or not 1 <= day <= times.days_in(calendar, year, month):
+    if not 1 <= month <= 12 or not 1 <= day <= calendars.days_in(calendar, year, month):
         raise BadSelection(f"the calendar {calendar} has no {label}")
-    begin = times.day_number(calendar, year, month, day) * times.NANOSECONDS["day"]
+    begin = calendars.day_number(calendar, year, month, day) * times.NANOSECONDS["day"]
     if match[2] is None:
-        return begin, times.day_number(calendar, year + 1, 1, 1) * times.NANOSECONDS["day"]
+        return begin, calendars.day_number(calendar, year + 1, 1, 1) * times.NANOSECONDS["day"]
     if match[3] is None:
         following = (year + month // 12, month % 12 + 1, 1)
-        return begin, times.day_number(calendar, *following) * times.NANOSECONDS["day"]
+        return begin, calendars.day_number(calendar, *following) * times.NANOSECONDS["day"]
     length = times.NANOSECONDS["day"]
     for part, step, most in zip(match.groups()[3:6], STEPS, (23, 59, 59), strict=True):
         if part is not None:

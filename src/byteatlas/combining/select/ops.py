@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.slicing import parts, whole_chunks
+from byteatlas.combining.chunks.small_arrays import SMALL as SMALL_ARRAY
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.coordinates.values import inline_values, nbytes
 from byteatlas.combining.model import ByOrder, CombineOptions, ReadArray
@@ -91,6 +92,31 @@ def select_values(
     return inline_array(np.ascontiguousarray(part), dims, meta.attributes, meta.zarr_format)
 
 
+def kept_in_map(read: ReadArray) -> Callable[[str, VirtualArray, int, int, int], VirtualArray]:
+    """Parts of small arrays that chunks do not express: read (once) and kept in the map.
+
+    This is for coordinates, and for arrays of one chunk along the axis. Raises `BadSelection` for others.
+    """
+    known: dict[int, NDArray[Any]] = {}
+
+    def once(array: VirtualArray) -> NDArray[Any]:
+        if id(array) not in known:
+            known[id(array)] = read(array)
+        return known[id(array)]
+
+    def part(path: str, array: VirtualArray, axis: int, start: int, stop: int) -> VirtualArray:
+        edges = boundaries(array.meta.shape[axis], array.meta.grid, axis)
+        names = array.meta.dimension_names or ()
+        coordinate = len(edges) <= 2 or (bool(names) and path.rpartition("/")[2] == names[axis])
+        if nbytes(array) > SMALL_ARRAY or not coordinate:
+            places = ", ".join(map(str, edges[:8].tolist())) + (" ..." if len(edges) > 8 else "")
+            detail = f"no chunk begins at {start} or ends at {stop} along axis {axis}"
+            raise BadSelection(f"{path}: {detail}; chunks begin at {places}")
+        return select_values(array, axis, start, stop, path, once)
+
+    return part
+
+
 def concat(
     groups: Sequence[VirtualGroup], dim: str, *, read: ReadArray | None = None, options: CombineOptions | None = None
 ) -> VirtualGroup:
@@ -101,6 +127,8 @@ def concat(
     that must be compared but refer to different bytes raise `BadRequest` (``options.trust`` takes the first one).
     """
     chosen = replace(options or CombineOptions(), concat=(dim,), coords={dim: ByOrder()}, order="given")
+    if read is None:  # nothing can be read and kept in the map
+        chosen = replace(chosen, inline_uneven=0)
 
     def nobody(array: VirtualArray) -> NDArray[Any]:
         raise BadRequest(f"an array without {dim!r} refers to different bytes in some groups: comparing needs read=")

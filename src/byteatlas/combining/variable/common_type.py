@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,15 @@ from byteatlas.combining.compare.packing import (
 )
 from byteatlas.combining.model import Finding
 from byteatlas.combining.variable.question import Question, files_of
+from byteatlas.combining.wording import by_value
 from byteatlas.meta.compare import identical_types
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, DataType
 from byteatlas.values import dataclass, replace
 
-NUMERIC = "iuf"
+NUMERIC = "iufb"
+TEXT_ABSENT: Mapping[str, object] = {"string": "", "bytes": b""}
+"""What absent text of variable length reads as."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,15 +46,16 @@ def choose(q: Question) -> tuple[CommonType | None, list[Finding]]:
     kinds = {m.data_type.numpy.kind for m in metas}
     packings = [packing_of(m) for m in metas]
     same_type = all(identical_types(m.data_type, metas[0].data_type) for m in metas)
-    numeric = kinds <= set(NUMERIC)
+    # Truth values are numbers only beside numbers, or where some are absent.
+    numeric = kinds <= set(NUMERIC) and (kinds != {"b"} or q.absent)
     if not numeric:
         return choose_other(q, same_type)
     odd = [i for i, p in enumerate(packings) if p != packings[0]]
     findings: list[Finding] = []
     if not same_type:
-        types = " / ".join(dict.fromkeys(m.data_type.name for m in metas))
-        others = [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)]
-        findings.append(Finding("reconciled", "dtype", q.path, files_of(q, others), f"data types differ: {types}"))
+        facts = [m.data_type.name for m, c in zip(metas, q.classes, strict=True) for _ in c.members]
+        named = by_value(facts, files_of(q, range(len(metas))), "data types differ")
+        findings.append(Finding("reconciled", "dtype", q.path, *named))
     if odd:
         a, b = packings[0], packings[odd[0]]
         detail = f"packing differs: {show_packing(a)} / {show_packing(b)}; unpacked when read"
@@ -74,19 +78,39 @@ def choose(q: Question) -> tuple[CommonType | None, list[Finding]]:
 def choose_other(q: Question, same_type: bool) -> tuple[CommonType | None, list[Finding]]:
     """Text, booleans, structures, complex numbers, dates: equal types only, but for the length of text."""
     metas = [c.meta for c in q.classes]
-    if q.absent:
+    nothing = absent_value(metas[0].data_type)
+    noted: list[Finding] = []
+    if q.absent and nothing is None:
         detail = f"not in all files, and {metas[0].data_type.name} has no value that means no data"
         return None, [Finding("conflict", "missing", q.path, (), detail)]
+    if q.absent and metas[0].data_type.numpy.kind in "SUO":
+        noted.append(Finding("reconciled", "missing", q.path, (), "absent text reads as empty text"))
     if same_type:
-        return CommonType(metas[0].data_type, None, None), []
-    types = " / ".join(dict.fromkeys(m.data_type.name + str(dict(m.data_type.configuration) or "") for m in metas))
-    odd = files_of(q, [i for i, m in enumerate(metas) if not identical_types(m.data_type, metas[0].data_type)])
+        return CommonType(metas[0].data_type, None, nothing), noted
+    facts = [type_text(c.meta.data_type) for c in q.classes for _ in c.members]
+    odd, detail = by_value(facts, files_of(q, range(len(metas))), "data types differ")
     kinds = {m.data_type.numpy.kind for m in metas}
     if len(kinds) == 1 and kinds <= set("SUc") and all(m.data_type.numpy.fields is None for m in metas):
         common = max((m.data_type.numpy for m in metas), key=lambda d: d.itemsize)
-        found = Finding("reconciled", "dtype", q.path, odd, f"data types differ: {types}")
-        return CommonType(from_numpy(common), None, None), [found]
-    return None, [Finding("conflict", "dtype", q.path, odd, f"data types differ: {types}")]
+        found = Finding("reconciled", "dtype", q.path, odd, detail)
+        return CommonType(from_numpy(common), None, nothing), [found, *noted]
+    return None, [Finding("conflict", "dtype", q.path, odd, detail)]
+
+
+def absent_value(data_type: DataType) -> object | None:
+    """What absent data that are no plain numbers read as: empty text, NaN, no time; None = there is no such value."""
+    dtype = data_type.numpy
+    nothing: object = None
+    match dtype.kind:
+        case "O":
+            nothing = TEXT_ABSENT.get(data_type.name)
+        case "S" | "U":
+            nothing = dtype.type()
+        case "m" | "M":
+            nothing = dtype.type("NaT", np.datetime_data(dtype))
+        case "c":
+            nothing = dtype.type(complex(float("nan"), float("nan")))
+    return nothing
 
 
 def widest(types: Sequence[np.dtype[Any]]) -> np.dtype[Any] | None:
@@ -137,4 +161,14 @@ def exact_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def show_packing(p: Packing) -> str:
-    return f"scale {p.scale:g} offset {p.offset:g} no-data {list(p.mask)}"
+    nothing = " or ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in p.mask)
+    return f"scale {p.scale:g} offset {p.offset:g}" + (f" no-data {nothing}" if nothing else "")
+
+
+def type_text(data_type: DataType) -> str:
+    """A data type for a message: its name, and the length of text."""
+    dtype = data_type.numpy
+    if dtype.kind in "SU" and dtype.fields is None:
+        return f"text of {dtype.itemsize // (4 if dtype.kind == 'U' else 1)} characters"
+    fields = dtype.names
+    return f"{data_type.name} ({', '.join(fields)})" if fields else data_type.name

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.combining.build import compact, in_the_map
+from byteatlas.combining.chunks.padding import as_long_as_dimensions
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.compare import attributes as attrs
 from byteatlas.combining.compare.classify import MetadataClass, classify
 from byteatlas.combining.compare.must_match import all_inline_identical, unequal
 from byteatlas.combining.compare.packing import PACKED_RANGE_ATTRIBUTES, PACKING_ATTRIBUTES
 from byteatlas.combining.context import CombineContext, Dimension, concat_axes
-from byteatlas.combining.coordinates import times
-from byteatlas.combining.model import Finding
+from byteatlas.combining.model import Finding, InputNumber
+from byteatlas.combining.variable.common_times import in_common_units
 from byteatlas.combining.variable.mosaic import mosaic
-from byteatlas.combining.variable.rewrite import rewritten
-from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready
+from byteatlas.combining.variable.treatment import Concatenation, Decision, Ready, is_plain, meta_of
+from byteatlas.combining.wording import by_value, dims_text
 from byteatlas.manifest.model import VirtualArray
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, RegularGrid
@@ -31,11 +33,11 @@ META, MANIFEST = attrgetter("meta"), attrgetter("manifest")
 
 def decide(path: str, context: CombineContext) -> Decision:
     """Decide on one variable. No treatment: it is in conflict."""
-    have: Sequence[int] = range(len(context.inputs))
+    have: Sequence[InputNumber] = cast("Sequence[InputNumber]", range(len(context.inputs)))
     if context.columns is not None and path in context.columns:
         arrays = context.columns[path]
     else:
-        have = [i for i, item in enumerate(context.inputs) if path in item.arrays]
+        have = [i for i in have if path in context.inputs[i].arrays]
         arrays = [context.inputs[i].arrays[path] for i in have]
     for dim in context.dims:
         if dim.coordinate.path == path and dim.coordinate.values is not None:
@@ -45,22 +47,67 @@ def decide(path: str, context: CombineContext) -> Decision:
     first = arrays[0].meta
     twice = [d.name for d in context.dims if (first.dimension_names or ()).count(d.name) > 1]
     if twice:
-        detail = f"dimension {twice[0]!r} is there twice: {first.dimension_names}"
+        detail = f"dimension {twice[0]!r} is there twice: {dims_text(first.dimension_names or ())}"
         return None, [Finding("conflict", "dims", path, (context.names[have[0]],), detail)]
     axes = concat_axes(first, context)
     classes = classify(list(map(META, arrays)), have, frozenset(axes), context.known_encodings)
-    if path in context.bounds or time_units_differ(classes):
-        return rewritten(path, have, arrays, axes, classes, context)
-    lifted = [d for d in context.dims if d.new and stacks(path, first, context)]
+    if path.rpartition("/")[2] in context.grid_mappings:
+        crs = attrs.check_crs(path, [a.meta.attributes for a in arrays], [context.names[i] for i in have])
+        if crs:
+            return None, crs
+    common = in_common_units(path, have, arrays, classes, context)
+    if isinstance(common, Finding):
+        return None, [common]
+    if common is None:
+        return joined(path, have, arrays, axes, classes, context)
+    classes = classify(list(map(META, common.arrays)), have, frozenset(axes))
+    result, found = joined(path, have, common.arrays, axes, classes, context)
+    if result is not None and common.in_map:
+        result = in_the_map(result, context)
+    return result, common.findings + found
+
+
+def joined(
+    path: str,
+    have: Sequence[InputNumber],
+    arrays: Sequence[VirtualArray],
+    axes: dict[int, Dimension],
+    classes: Sequence[MetadataClass],
+    context: CombineContext,
+) -> Decision:
+    """One variable whose numbers mean the same in all files."""
+    lifted = [d for d in context.dims if d.new and stacks(path, arrays[0].meta, context)]
     if not axes and not lifted:
         return once(path, have, arrays, classes, context)
-    if len(classes) == 1 and not lifted and len(have) == len(context.inputs):
-        run = plain_run(axes, arrays, classes[0], context)
-        if run is not None:
-            kept, differing = attrs.merged(classes[0].attributes, context.options.attributes)
-            run = replace(run, meta=replace(run.meta, attributes=kept)) if classes[0].documents else run
-            return run, attrs.note_dropped(path, differing, context.options.attributes)
-    return mosaic(path, have, arrays, classes, lifted, context)
+    if not lifted and (run := whole_run(path, have, arrays, axes, classes, context)) is not None:
+        return run
+    arrays, padded = as_long_as_dimensions(path, have, arrays, axes, context)
+    if padded:
+        classes = classify(list(map(META, arrays)), have, frozenset(axes))
+    treatment, found = mosaic(path, have, arrays, classes, lifted, context)
+    if treatment is not None and not is_plain(meta_of(treatment)):
+        treatment = compact(treatment, context, context.options.inline_uneven)
+    return treatment, padded + found
+
+
+def whole_run(
+    path: str,
+    have: Sequence[InputNumber],
+    arrays: Sequence[VirtualArray],
+    axes: dict[int, Dimension],
+    classes: Sequence[MetadataClass],
+    context: CombineContext,
+) -> Decision | None:
+    """The common case, if it is: all files have the variable, described alike, in whole chunks."""
+    if len(classes) > 1 or len(have) < len(context.inputs):
+        return None
+    run = plain_run(axes, arrays, classes[0], context)
+    if run is None:
+        return None
+    kept, differing = attrs.merged(classes[0].attributes, context.options.attributes)
+    if classes[0].documents:
+        run = replace(run, meta=replace(run.meta, attributes=kept))
+    return run, attrs.note_dropped(path, differing, context.options.attributes)
 
 
 def stacks(path: str, meta: ArrayMeta, context: CombineContext) -> bool:
@@ -98,17 +145,9 @@ def same_spelling(a: Mapping[str, JSON], b: Mapping[str, JSON]) -> bool:
     return all(a.get(name) == b.get(name) for name in ("units", "calendar"))
 
 
-def time_units_differ(classes: Sequence[MetadataClass]) -> bool:
-    """Whether this is a time whose units are not the same everywhere."""
-    if len(classes) == 1:
-        return False
-    units = {(str(c.meta.attributes.get("units")), str(c.meta.attributes.get("calendar"))) for c in classes}
-    return len(units) > 1 and all(times.is_time(c.meta.attributes.get("units")) for c in classes)
-
-
 def once(
     path: str,
-    have: Sequence[int],
+    have: Sequence[InputNumber],
     arrays: Sequence[VirtualArray],
     classes: Sequence[MetadataClass],
     context: CombineContext,
@@ -118,12 +157,13 @@ def once(
     findings: list[Finding] = []
     if len(classes) > 1:
         skip = frozenset({"_FillValue"})
-        findings, _ = attrs.check_meaning(path, classes, context.names, skip)
+        findings = attrs.check_meaning(path, classes, context.names, skip)
         types = dict.fromkeys(c.meta.data_type.name for c in classes)
         kinds = {c.meta.data_type.numpy.kind for c in classes}
         if len(types) > 1 and not kinds <= set("iuf") and len(kinds) > 1:
-            odd = tuple(context.names[i] for c in classes[1:] for i in c.members)
-            findings.append(Finding("conflict", "dtype", path, odd, f"data types differ: {' / '.join(types)}"))
+            facts = [c.meta.data_type.name for c in classes for _ in c.members]
+            files = [context.names[i] for c in classes for i in c.members]
+            findings.append(Finding("conflict", "dtype", path, *by_value(facts, files, "data types differ")))
         if any(f.level == "conflict" for f in findings):
             return None, findings
     if len(arrays) > 1 and not (len(classes) == 1 and all_inline_identical(arrays)):

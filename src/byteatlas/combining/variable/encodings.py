@@ -16,6 +16,7 @@ from byteatlas.combining.variable.common_type import CommonType
 from byteatlas.combining.variable.question import Question
 from byteatlas.meta.compare import encoding_alike, identical_scalars, identical_types
 from byteatlas.meta.dtypes import to_v3
+from byteatlas.meta.fill import default
 from byteatlas.meta.model import ArrayMeta, CodecSpec, DataType, Encoding
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
@@ -116,13 +117,7 @@ def class_fill(meta: ArrayMeta, common: CommonType, index: int) -> object:
     value: Any = meta.fill_value
     dtype = meta.data_type.numpy
     if value is None:
-        value = (
-            ""
-            if dtype.hasobject and meta.data_type.name == "string"
-            else b""
-            if dtype.hasobject
-            else np.zeros((), dtype)[()]
-        )
+        value = default(meta.data_type)
     if common.unpack is not None:
         return unpacked(np.array([value], dtype), common.unpack[index], common.data_type.numpy)[0]
     if not identical_types(meta.data_type, common.data_type):

@@ -9,9 +9,10 @@ from typing import Any
 from byteatlas.combining.chunks.layout import GridLayout, MosaicTile, compacted, explicit_encodings
 from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.context import CombineContext
-from byteatlas.combining.model import Finding
+from byteatlas.combining.model import Finding, InputNumber
 from byteatlas.combining.variable.encodings import Merged
 from byteatlas.combining.variable.treatment import Decision, Mosaic
+from byteatlas.combining.wording import alternatives, grid_text
 from byteatlas.manifest.columns import PlacedManifest
 from byteatlas.manifest.model import VirtualArray, empty_manifest
 from byteatlas.meta.grid import chunk_counts
@@ -23,7 +24,7 @@ def lay_down(
     path: str,
     classes: Sequence[MetadataClass],
     tiles: Sequence[MosaicTile],
-    by_input: dict[int, VirtualArray],
+    by_input: dict[InputNumber, VirtualArray],
     merged: Merged,
     layout: GridLayout,
     context: CombineContext,
@@ -39,7 +40,7 @@ def lay_down(
         wide, maps = explicit_encodings(merged, classes)
         encodings = list(wide)
     if layout.explicit:
-        shapes = " / ".join(dict.fromkeys(str(c.meta.grid) for c in classes))
+        shapes = alternatives([grid_text(c.meta.grid) for c in classes])
         findings.append(Finding("reconciled", "chunks", path, (), f"chunks of different extent: {shapes}"))
     parts = []
     for m in tiles:

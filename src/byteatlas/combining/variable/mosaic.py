@@ -11,20 +11,20 @@ from byteatlas.combining.chunks.stacking import new_axis
 from byteatlas.combining.compare.classify import MetadataClass
 from byteatlas.combining.compare.must_match import unequal
 from byteatlas.combining.context import CombineContext, Dimension, concat_axes
-from byteatlas.combining.model import Finding
+from byteatlas.combining.model import BlockNumber, Cell, ClassNumber, Finding, InputNumber
 from byteatlas.combining.variable.finish import lay_down
 from byteatlas.combining.variable.question import Question
 from byteatlas.combining.variable.reconcile import reconcile, shape_conflicts
 from byteatlas.combining.variable.treatment import Decision
+from byteatlas.combining.wording import by_value, grid_text, shape_text
 from byteatlas.errors import Unsupported
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray
-from byteatlas.types import Shape
 from byteatlas.values import replace
 
 
 def mosaic(
     path: str,
-    have: Sequence[int],
+    have: Sequence[InputNumber],
     arrays: Sequence[VirtualArray],
     classes: Sequence[MetadataClass],
     lifted: Sequence[Dimension],
@@ -68,19 +68,24 @@ def mosaic(
 
 
 def numbered(tiles: Sequence[MosaicTile], classes: Sequence[MetadataClass]) -> list[MosaicTile]:
-    """Members with the numbers of their classes."""
-    class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+    """Tiles with the numbers of their classes."""
+    class_of = class_numbers(classes)
     return [m if m.cls == class_of[m.input] else replace(m, cls=class_of[m.input]) for m in tiles]
+
+
+def class_numbers(classes: Sequence[MetadataClass]) -> dict[InputNumber, ClassNumber]:
+    """The class of each input."""
+    return {i: ClassNumber(n) for n, c in enumerate(classes) for i in c.members}
 
 
 def fit(
     path: str,
     classes: Sequence[MetadataClass],
-    by_input: dict[int, VirtualArray],
-    cells: dict[Shape, int],
+    by_input: dict[InputNumber, VirtualArray],
+    cells: dict[Cell, InputNumber],
     axes: dict[int, Dimension],
     context: CombineContext,
-) -> tuple[dict[int, VirtualArray], list[MosaicTile], GridLayout, list[Finding]] | Finding:
+) -> tuple[dict[InputNumber, VirtualArray], list[MosaicTile], GridLayout, list[Finding]] | Finding:
     """Lay the tiles out, cutting chunks where they are cut differently beside each other."""
     findings: list[Finding] = []
     first = classes[0].meta
@@ -88,9 +93,11 @@ def fit(
     spots = [order.index(a) if a in axes else None for a in range(first.ndim)]  # where a cell has an axis's block
     lengths = [axes[a].lengths if a in axes else (first.shape[a],) for a in range(first.ndim)]
     for _ in range(first.ndim + 2):
-        class_of = {i: n for n, c in enumerate(classes) for i in c.members}
+        class_of = class_numbers(classes)
         tiles = [
-            MosaicTile(i, class_of[i], by_input[i].meta.shape, tuple([0 if k is None else cell[k] for k in spots]))
+            MosaicTile(
+                i, class_of[i], by_input[i].meta.shape, tuple([BlockNumber(0) if k is None else cell[k] for k in spots])
+            )
             for cell, i in sorted(cells.items())
         ]
         try:
@@ -107,7 +114,7 @@ def fit(
             a, b = mismatch.members
             files = tuple(context.names[m.input] for m in (a, b))
             axis = first.dimension_names[mismatch.axis] if first.dimension_names else mismatch.axis
-            grids = f"{classes[a.cls].meta.grid} / {classes[b.cls].meta.grid}"
+            grids = f"{grid_text(classes[a.cls].meta.grid)} / {grid_text(classes[b.cls].meta.grid)}"
             detail = f"chunks along {axis!r} are cut differently: {grids}"
             try:
                 by_input = split_at_common_borders(tiles, by_input, mismatch.axis)
@@ -124,10 +131,10 @@ def raise_classes(
     path: str,
     arrays: Sequence[VirtualArray],
     classes: Sequence[MetadataClass],
-    have: Sequence[int],
+    have: Sequence[InputNumber],
     lifted: Sequence[Dimension],
     context: CombineContext,
-) -> tuple[list[MetadataClass], dict[int, VirtualArray]] | Finding:
+) -> tuple[list[MetadataClass], dict[InputNumber, VirtualArray]] | Finding:
     """Add the new dimensions in front."""
     by_input = dict(zip(have, arrays, strict=True))
     result = list(classes)
@@ -149,11 +156,11 @@ def raise_classes(
 
 
 def cells_of(
-    path: str, by_input: dict[int, VirtualArray], axes: dict[int, Dimension], context: CombineContext
-) -> tuple[dict[Shape, int], list[Finding]]:
+    path: str, by_input: dict[InputNumber, VirtualArray], axes: dict[int, Dimension], context: CombineContext
+) -> tuple[dict[Cell, InputNumber], list[Finding]]:
     """Which input fills each place; several only when they are equal or the options say which one wins."""
-    cells: dict[Shape, int] = {}
-    rivals: dict[Shape, list[int]] = {}
+    cells: dict[Cell, InputNumber] = {}
+    rivals: dict[Cell, list[InputNumber]] = {}
     order = [axes[a].arranged.block_of for a in sorted(axes)]
     for i in by_input:
         cell = tuple(b[i] for b in order)
@@ -166,18 +173,21 @@ def cells_of(
         names = [context.names[i] for i in inputs]
         if context.options.duplicates != "error":
             cells[cell] = inputs[0 if context.options.duplicates == "first" else -1]
-            detail = f"several files for one place: the {context.options.duplicates} is taken"
-            findings.append(Finding("note", "duplicate", path, tuple(names), detail))
             continue
         if unequal(path, [by_input[i] for i in inputs], names, context.options, context.read):
             detail = f"files have the same coordinate values as {names[0]}, and different data"
             findings.append(Finding("conflict", "duplicate", path, tuple(names[1:]), detail))
+    if rivals and context.options.duplicates != "error":
+        names = [context.names[i] for inputs in rivals.values() for i in inputs]
+        many = f"{len(rivals)} places" if len(rivals) > 1 else "one place"
+        detail = f"several files for {many}: the {context.options.duplicates} is taken"
+        findings.append(Finding("note", "duplicate", path, tuple(dict.fromkeys(names)), detail))
     return cells, findings
 
 
 def length_conflicts(
     path: str,
-    by_input: dict[int, VirtualArray],
+    by_input: dict[InputNumber, VirtualArray],
     axes: dict[int, Dimension],
     classes: Sequence[MetadataClass],
     context: CombineContext,
@@ -191,7 +201,7 @@ def length_conflicts(
         odd = [i for i, a in by_input.items() if axis >= a.meta.ndim or a.meta.shape[axis] != dim.lengths[block_of[i]]]
         if odd:
             shape = by_input[odd[0]].meta.shape
-            detail = f"length along {dim.name!r} is not that of its coordinate: shape {shape}"
+            detail = f"length along {dim.name!r} is not that of its coordinate: shape {shape_text(shape)}"
             return [Finding("conflict", "length", path, tuple(context.names[i] for i in odd), detail)]
     fixed = [
         tuple(n for a, n in enumerate(c.meta.shape) if a not in axes)
@@ -199,10 +209,10 @@ def length_conflicts(
         if c.meta.ndim == classes[0].meta.ndim
     ]
     if len(set(fixed)) > 1:
-        odd = [i for c, f in zip(classes, fixed, strict=False) if f != fixed[0] for i in c.members]
-        shapes = " / ".join(dict.fromkeys(str(c.meta.shape) for c in classes))
-        detail = f"lengths of dimensions that are not concatenated differ: {shapes}"
-        return [Finding("conflict", "shape", path, tuple(context.names[i] for i in odd), detail)]
+        facts = [shape_text(f) for c, f in zip(classes, fixed, strict=False) for _ in c.members]
+        names = [context.names[i] for c in classes for i in c.members]
+        odd_files, detail = by_value(facts, names, "lengths of dimensions that are not concatenated differ")
+        return [Finding("conflict", "shape", path, odd_files, detail)]
     return []
 
 

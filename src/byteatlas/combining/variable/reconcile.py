@@ -12,6 +12,7 @@ from byteatlas.combining.model import Finding
 from byteatlas.combining.variable.common_type import CommonType, choose
 from byteatlas.combining.variable.encodings import Merged, class_fill, encode
 from byteatlas.combining.variable.question import Question, files_of
+from byteatlas.combining.wording import by_value, dims_text
 from byteatlas.meta.compare import identical_scalars
 from byteatlas.meta.model import MOST_ENCODINGS, CodecSpec
 
@@ -21,7 +22,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     findings = shape_conflicts(q)
     if findings:
         return None, findings
-    meaning, _ = attrs.check_meaning(q.path, q.classes, q.names, q.skip)
+    meaning = attrs.check_meaning(q.path, q.classes, q.names, q.skip)
     findings += meaning
     common, found = choose(q)
     findings += found
@@ -31,7 +32,7 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
     findings += attrs.note_dropped(q.path, differing, q.options.attributes)
     if common.unpack is not None:
         kept = {k: v for k, v in kept.items() if k not in (*PACKING_ATTRIBUTES, *PACKED_RANGE_ATTRIBUTES)}
-    if common.data_type.numpy.hasobject and any(q.holes) and not identical_fills(q, common):
+    if common.data_type.numpy.hasobject and not identical_fills(q, common):
         detail = "missing chunks read as different fill values, which text of variable length cannot express"
         return None, [*findings, Finding("conflict", "fill", q.path, (), detail)]
     merged = encode(q, common, kept)
@@ -43,21 +44,21 @@ def reconcile(q: Question) -> tuple[Merged | None, list[Finding]]:
 
 
 def identical_fills(q: Question, common: CommonType) -> bool:
-    fills = [class_fill(c.meta, common, i) for i, c in enumerate(q.classes)]
+    """Whether all that is missing, in files or because a file does not have the variable, reads as one value."""
+    fills = [class_fill(c.meta, common, i) for i, c in enumerate(q.classes) if q.holes[i]]
+    fills += [common.nodata] if q.absent else []
     return all(identical_scalars(f, fills[0]) for f in fills)
 
 
 def shape_conflicts(q: Question) -> list[Finding]:
     """Dimensions and lengths (other than along the concatenated ones) must be the same."""
-    for code, facts in (
-        ("dims", [c.meta.dimension_names or (None,) * c.meta.ndim for c in q.classes]),
-        ("shape", [c.meta.ndim for c in q.classes]),
-    ):
-        odd = [i for i, f in enumerate(facts) if f != facts[0]]
-        if odd:
-            detail = f"dimensions differ: {facts[0]} / {facts[odd[0]]}"
-            return [Finding("conflict", code, q.path, files_of(q, odd), detail)]
-    return []
+    names = [c.meta.dimension_names or (None,) * c.meta.ndim for c in q.classes]
+    if len(set(names)) == 1:
+        return []
+    texts = [dims_text(n) for n in names]
+    code = "dims" if len(set(texts)) > 1 else "shape"
+    facts = [text for text, c in zip(texts, q.classes, strict=True) for _ in c.members]
+    return [Finding("conflict", code, q.path, *by_value(facts, files_of(q, range(len(texts))), "dimensions differ"))]
 
 
 def codec_findings(q: Question, merged: Merged) -> list[Finding]:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from byteatlas.combining.model import Finding
 from byteatlas.manifest.columns import PlacedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray
-from byteatlas.meta.model import ArrayMeta
+from byteatlas.meta.model import ArrayMeta, RectilinearGrid
 from byteatlas.types import Shape
 from byteatlas.values import dataclass, replace
 
@@ -45,6 +45,13 @@ Decision: TypeAlias = tuple[Treatment | None, list[Finding]]
 
 def meta_of(treatment: Treatment) -> ArrayMeta:
     return treatment.array.meta if isinstance(treatment, Ready) else treatment.meta
+
+
+def is_plain(meta: ArrayMeta) -> bool:
+    """Whether plain Zarr says all of it: one encoding, and chunks of one length along each axis."""
+    e = meta.encodings[0]
+    plain = len(meta.encodings) == 1 and e.chunk_shape is None and e.data_type is None and not e.cast
+    return plain and not isinstance(meta.grid, RectilinearGrid)
 
 
 def with_meta(treatment: Treatment, meta: ArrayMeta) -> Treatment:

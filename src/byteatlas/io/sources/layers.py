@@ -1,12 +1,10 @@
-"""Sources around a source: coalescing, block caching, retrying, counting."""
+"""Sources around a source: coalescing, block caching, counting."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,8 +13,6 @@ from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass, field
-
-T = TypeVar("T")
 
 
 def coalesce(ranges: Sequence[ByteRange], gap: int, block: int) -> tuple[list[ByteRange], list[int]]:
@@ -153,49 +149,6 @@ def _cut(blocks: dict[int, memoryview], where: ByteRange, step: int) -> Buffer:
         return blocks[first][where.offset - first * step : where.end - first * step]
     joined = b"".join(blocks[k] for k in range(first, last + 1))
     return joined[where.offset - first * step : where.end - first * step]
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """How often a request is made before a transient failure counts, and the seconds before the second time.
-
-    Each wait is twice as long as the one before it.
-    """
-
-    tries: int = 4
-    wait: float = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Retrying:
-    """Try transient failures again, waiting longer each time."""
-
-    inner: Source
-    retry: Retry = Retry()
-    sleep: Callable[[float], None] = time.sleep
-
-    @property
-    def url(self) -> str:
-        return self.inner.url
-
-    def size(self) -> int:
-        return self._again(self.inner.size)
-
-    def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
-        return self._again(lambda: self.inner.read(ranges))
-
-    def read_all(self) -> Buffer:
-        return self._again(self.inner.read_all)
-
-    def _again(self, call: Callable[[], T]) -> T:
-        for attempt in range(self.retry.tries - 1):
-            try:
-                return call()
-            except FetchFailed as error:
-                if not error.transient:
-                    raise
-                self.sleep(self.retry.wait * 2**attempt)
-        return call()
 
 
 @dataclass(slots=True)

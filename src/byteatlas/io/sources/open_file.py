@@ -81,7 +81,11 @@ def source_of(file: BinaryIO) -> str | Source:
     """
     if isinstance(file, io.TextIOBase):
         raise BadRequest("an open file must be binary: open(name, 'rb')")
-    if not (file.readable() and file.seekable()):
+    try:
+        usable = file.readable() and file.seekable()
+    except (ValueError, AttributeError) as error:
+        raise BadRequest(f"an open file must be binary, readable and seekable: {error}") from error
+    if not usable:
         raise BadRequest("an open file must be readable and seekable")
     name = getattr(file, "name", None)
     if isinstance(name, str) and hasattr(file, "fileno"):
@@ -92,7 +96,8 @@ def source_of(file: BinaryIO) -> str | Source:
             pass
     system, path = getattr(file, "fs", None), getattr(file, "path", None)
     if system is not None and isinstance(path, str) and hasattr(system, "unstrip_protocol"):
+        from byteatlas.io.sources.filesystem import LivingFileSystem
         from byteatlas.io.sources.remote import FsspecSource
 
-        return FsspecSource.on(system, path, system.unstrip_protocol(path))
+        return FsspecSource.on(LivingFileSystem(system), path, system.unstrip_protocol(path))
     return FileSource(file)

@@ -2,83 +2,80 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from byteatlas.errors import FetchFailed, MissingExtra, NotFound
+from byteatlas.errors import FetchFailed
+from byteatlas.io.source import SourceRecord
+from byteatlas.io.sources.faults import backend_errors, failure
+from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
+from byteatlas.io.stamp import compare
 from byteatlas.types import JSON, Buffer, ByteRange
 
-EXTRAS: Mapping[str, str] = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
-_TRANSIENT = ("timeout", "timed out", "429", "500", "502", "503", "504", "reset", "disconnected", "temporarily")
-_THEIRS: Mapping[str, str] = {
-    "zipfile": "BadZipFile",
-    "tarfile": "TarError",
-    "zlib": "error",
-    "aiohttp": "ClientError",
-    "botocore.exceptions": "BotoCoreError",
-    "google.auth.exceptions": "GoogleAuthError",
-}
-_DENIED = ("credential", "access denied", "accessdenied", "forbidden", "unauthorized", "401", "403")
 
-
-def backend_errors() -> tuple[type[BaseException], ...]:
-    """What fsspec's back ends raise. Some errors of theirs are no OSErrors; they can only occur once imported."""
-    known: tuple[type[BaseException], ...] = (OSError, ValueError, RuntimeError, TimeoutError, KeyError)
-    found = [
-        getattr(sys.modules[module], name)
-        for module, name in _THEIRS.items()
-        if module in sys.modules and hasattr(sys.modules[module], name)
-    ]
-    return (*known, *found)
-
-
-def failure(url: str, error: BaseException, where: ByteRange | None = None) -> FetchFailed:
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    lowered = text.lower()
-    if isinstance(error, PermissionError) or any(word in lowered for word in _DENIED):
-        protocol, mark, rest = url.rpartition("::")[2].partition("://")
-        prefix = f"{protocol}{mark}{rest.partition('/')[0]}/"
-        text += f"; {prefix} may need credentials: storage_options={{{prefix!r}: {{...}}}}"
-    return FetchFailed(url, text, where, transient=any(word in lowered for word in _TRANSIENT))
+def facts_of_info(info: Mapping[str, Any]) -> SourceRecord:
+    """What fsspec's description of a file says, whose words differ between file systems."""
+    names = ("ETag", "etag", "LastModified", "Last-Modified", "last_modified", "mtime", "created")
+    stamp = next((info[name] for name in names if info.get(name)), None)
+    size = info.get("size")
+    return SourceRecord(None if size is None else int(size), None if stamp is None else str(stamp))
 
 
 class FsspecSource:
-    """One object behind an fsspec file system."""
+    """One object behind an fsspec file system.
 
-    __slots__ = ("_fs", "_info", "_path", "_url")
+    It never mixes two objects: when an answer says that another one has taken its place, reading raises.
+    """
+
+    __slots__ = ("_facts", "_info", "_living", "_path", "_url")
 
     def __init__(self, url: str, storage_options: Mapping[str, JSON] | None = None) -> None:
-        from fsspec.core import url_to_fs
-
         self._url = url
         self._info: Mapping[str, Any] | None = None
-        try:
-            self._fs, self._path = url_to_fs(url, **(storage_options or {}))
-        except ImportError as error:
-            protocol = url.partition("://")[0].partition("::")[0]
-            raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
-        except backend_errors() as error:
-            raise failure(url, error) from error
+        self._facts = SourceRecord()
+        self._living, self._path = file_system(url, storage_options)
 
     @classmethod
-    def on(cls, fs: Any, path: str, url: str) -> FsspecSource:
+    def on(cls, fs: LivingFileSystem, path: str, url: str) -> FsspecSource:
         """An object of a file system that is already there; ``url`` is its name in messages."""
         made = cls.__new__(cls)
-        made._fs, made._path, made._url, made._info = fs, path, url, None
+        made._living, made._path, made._url, made._info = fs, path, url, None
+        made._facts = SourceRecord()
         return made
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Another process asks again; what is known of the object goes with it."""
+        return None, {name: None if name == "_info" else getattr(self, name) for name in self.__slots__}
 
     @property
     def url(self) -> str:
         return self._url
 
+    @property
+    def facts(self) -> SourceRecord:
+        """What the answers so far have said of the object. It is asked for nothing."""
+        return self._facts
+
+    def _learn(self, found: SourceRecord) -> None:
+        """Raises `SourceChanged` for an answer about another object than the earlier ones."""
+        known = self._facts
+        compare(self._url, known, found)
+        if known.size is None or known.stamp is None:
+            self._facts = SourceRecord(
+                found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
+            )
+
     def info(self) -> Mapping[str, Any]:
         """What the file system says of the object; asked for once."""
         if self._info is None:
+            self._living.forget(self._path)
             try:
-                self._info = self._fs.info(self._path)
+                found = self._living().info(self._path)
             except backend_errors() as error:
                 raise failure(self._url, error) from error
+            self._learn(facts_of_info(found))
+            self._info = found
         return self._info
 
     def size(self) -> int:
@@ -89,48 +86,58 @@ class FsspecSource:
 
     def stamp(self) -> str | None:
         """The etag or modification time, where the storage tells."""
-        info = self.info()
-        found = info.get("ETag") or info.get("etag") or info.get("LastModified") or info.get("mtime")
-        return None if found is None else str(found)
+        return facts_of_info(self.info()).stamp
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
+        answers = self.attempt(ranges, 0.0)
+        for answer in answers:
+            if isinstance(answer, FetchFailed):
+                raise answer
+        return [a for a in answers if not isinstance(a, FetchFailed)]
+
+    def attempt(self, ranges: Sequence[ByteRange], seconds: float) -> list[Buffer | FetchFailed]:
+        """The bytes of each range, or why there are none; in at most so many seconds (0: no limit)."""
         if not ranges:
             return []
         for where in ranges:  # fsspec would count negative offsets from the end
             if where.offset < 0 or where.length < 0:
                 raise FetchFailed(self._url, "a negative range", where)
         try:
-            found = self._fs.cat_ranges(
-                [self._path] * len(ranges),
-                [r.offset for r in ranges],
-                [r.end for r in ranges],
-                on_error="return",
-            )
+            found = self._fetch(ranges, seconds)
         except backend_errors() as error:
-            raise failure(self._url, error, ranges[0]) from error
-        for where, data in zip(ranges, found, strict=True):
-            if isinstance(data, BaseException):
-                raise failure(self._url, data, where) from data
-            if len(data) != where.length:
-                raise FetchFailed(self._url, f"{len(data)} bytes came back", where)
-        return list(found)
+            return [failure(self._url, error, where) for where in ranges]
+        self._look_again()
+        return [self._checked(where, data) for where, data in zip(ranges, found, strict=True)]
+
+    def _fetch(self, ranges: Sequence[ByteRange], seconds: float) -> list[Any]:
+        paths, starts, ends = [self._path] * len(ranges), [r.offset for r in ranges], [r.end for r in ranges]
+        fs = self._living()
+        if seconds and getattr(fs, "async_impl", False) and not fs.asynchronous:
+            from fsspec.asyn import sync
+
+            return list(sync(fs.loop, fs._cat_ranges, paths, starts, ends, on_error="return", timeout=seconds))
+        return list(fs.cat_ranges(paths, starts, ends, on_error="return"))
+
+    def _look_again(self) -> None:
+        """Whether it is the same object still, where asking costs no request at all."""
+        if "memory" in self._living.protocols:
+            with suppress(*backend_errors()):
+                self._learn(facts_of_info(self._living().info(self._path)))
+
+    def _checked(self, where: ByteRange, data: Any) -> Buffer | FetchFailed:
+        if isinstance(data, BaseException):
+            if not isinstance(data, backend_errors()):
+                raise data
+            return failure(self._url, data, where)
+        if len(data) != where.length:
+            return FetchFailed(self._url, f"{len(data)} bytes came back", where, transient=len(data) < where.length)
+        found: Buffer = data
+        return found
 
     def read_all(self) -> bytes:
         try:
-            data: bytes = self._fs.cat_file(self._path)
+            data: bytes = self._living().cat_file(self._path)
         except backend_errors() as error:
             raise failure(self._url, error) from error
+        self._look_again()
         return data
-
-
-def exists(source: FsspecSource) -> bool:
-    """Whether the object is there; raises `FetchFailed` when that cannot be found out."""
-    try:
-        source.info()
-    except FetchFailed as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            return False
-        raise
-    except NotFound:
-        return False
-    return True

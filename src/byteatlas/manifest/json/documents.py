@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from byteatlas.errors import InvalidMetadata
@@ -10,6 +9,7 @@ from byteatlas.manifest.json.values import decode_text
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.tree import is_document
+from byteatlas.meta.json_text import parse_json
 from byteatlas.types import JSON
 
 
@@ -20,7 +20,7 @@ def document(value: JSON, where: str) -> JSON:
     if not isinstance(value, str):
         raise InvalidMetadata(where, "metadata must be text or an object")
     try:
-        found = json.loads(decode_text(value, where))
+        found = parse_json(decode_text(value, where).decode("utf-8-sig"))
     except RecursionError as error:
         raise InvalidMetadata(where, "nested too deeply") from error
     except ValueError as error:

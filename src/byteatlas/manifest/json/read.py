@@ -25,7 +25,7 @@ from byteatlas.manifest.json.text.tokens import Irregular, scan_object
 from byteatlas.manifest.json.values import parse_reference
 from byteatlas.manifest.kinds.sparse import SourceTable
 from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode, unpickled
-from byteatlas.manifest.options import MapReadOptions
+from byteatlas.manifest.options import KnownPlace, MapReadOptions
 from byteatlas.manifest.tree import DocumentTree, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
@@ -81,7 +81,7 @@ class JsonMap:
             self._metas[path] = meta  # loading the columns asks for it again
             return LazyJson(self, path, meta)
 
-        return self.hierarchy.build(attach)
+        return self.hierarchy.build(attach, self.options.place)
 
     def meta(self, path: str) -> ArrayMeta:
         if path not in self._metas:
@@ -93,6 +93,11 @@ class JsonMap:
         text = self.templates.fill(raw, self.where) if self.templates.texts else raw
         return self.options.absolute(text, self.where)
 
+    def check(self) -> None:
+        """Raises `SourceChanged` when the text was written to: what is known of it leads astray then."""
+        if self.options.place is not None:
+            self.options.place.check()
+
     # Looking up single chunks
 
     def find(self, key: str, prefix: str) -> tuple[JSON, bool]:
@@ -100,6 +105,7 @@ class JsonMap:
 
         ``prefix`` is what the keys of the same array begin with: where such keys stand is searched first.
         """
+        self.check()
         reader = Reader(self._source, self.where)
         likely = self._stretches(prefix.encode())
         for spelled in dict.fromkeys((key, key.replace("/", "\\/"))):
@@ -168,6 +174,7 @@ class JsonMap:
             patterns = sink.patterns()
             for item in expand_gen(self.gen, self.templates, patterns, self.where, self.options.most_generated):
                 sink.generated(item)
+        self.check()
         infos = self.table.infos
         return {path: collector.finish(infos) for path, collector in sink.collectors.items()}
 
@@ -175,16 +182,20 @@ class JsonMap:
 class LazyJson:
     """The manifest of one array of a JSON map."""
 
-    __slots__ = ("_counts", "_inlined", "_looked", "_map", "_meta", "_path")
+    __slots__ = ("_counts", "_inlined", "_looked", "_map", "_meta", "path")
 
     def __init__(self, of: JsonMap, path: str, meta: ArrayMeta) -> None:
-        self._map, self._path, self._meta = of, path, meta
+        self._map, self.path, self._meta = of, path, meta
         self._counts = chunk_counts(meta.shape, meta.grid)
         self._inlined: dict[int, bytes] = {}
         self._looked = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unpickled, (self.load(),)
+        return (unpickled, (self.load(),)) if self.place is None else self.place.reduced_manifest(self.path)
+
+    @property
+    def place(self) -> KnownPlace | None:
+        return self._map.options.place
 
     @property
     def grid_shape(self) -> Shape:
@@ -201,13 +212,13 @@ class LazyJson:
             found = self._look(chunks)
             if found is not None:
                 return found
-        return self._map.columns(self._path).rows(chunks)
+        return self._map.columns(self.path).rows(chunks)
 
     def _look(self, chunks: NDArray[np.int64]) -> Rows | None:
         source = np.empty(len(chunks), np.int32)
         offset, length = np.zeros(len(chunks), np.uint64), np.zeros(len(chunks), np.uint64)
         for i, flat in enumerate(chunks.tolist()):
-            value, sure = self._map.find(self._key(flat), key_prefix(self._path, self._meta.keys, len(self._counts)))
+            value, sure = self._map.find(self._key(flat), key_prefix(self.path, self._meta.keys, len(self._counts)))
             if not sure:
                 return None
             where = f"{self._map.where}: {self._key(flat)}"
@@ -222,7 +233,7 @@ class LazyJson:
 
     def _key(self, flat: int) -> str:
         keys, ndim = self._meta.keys, len(self._counts)
-        prefix = key_prefix(self._path, keys, ndim)
+        prefix = key_prefix(self.path, keys, ndim)
         if not ndim:
             return prefix + keys.suffix
         return prefix + keys.separator.join(str(int(i)) for i in np.unravel_index(flat, self._counts)) + keys.suffix
@@ -231,9 +242,9 @@ class LazyJson:
         if chunk in self._inlined:
             return self._inlined[chunk]
         try:
-            return self._map.columns(self._path).inline(chunk)
+            return self._map.columns(self.path).inline(chunk)
         except KeyError as error:
-            raise NotFound(f"chunk {chunk} of {self._path!r} is not inline") from error
+            raise NotFound(f"chunk {chunk} of {self.path!r} is not inline") from error
 
     def load(self) -> ChunkManifest:
-        return self._map.columns(self._path).load()
+        return self._map.columns(self.path).load()

@@ -5,7 +5,6 @@ The text is compact, ``version`` first and ``refs`` second: GDAL recognises a ma
 
 from __future__ import annotations
 
-import json
 from binascii import b2a_base64
 from collections.abc import Mapping
 
@@ -16,6 +15,7 @@ from byteatlas.io.output import Sink
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
+from byteatlas.meta.json_text import json_text
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -24,12 +24,12 @@ TextColumn = bytes | NDArray[np.void]
 
 def compact(value: JSON) -> str:
     """JSON text without white space, not escaped to ASCII."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return json_text(value)
 
 
 def quoted(text: str) -> bytes:
     """Text as a JSON string."""
-    return json.dumps(text, ensure_ascii=False).encode()
+    return json_text(text).encode()
 
 
 def inline_text(data: bytes) -> str:

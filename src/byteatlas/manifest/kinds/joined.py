@@ -17,7 +17,7 @@ from byteatlas.errors import BadRequest
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.parts import CONSTANT, Columns, JoinedSource
-from byteatlas.io.stamp import check_source
+from byteatlas.io.stamp import Check
 from byteatlas.manifest.model import MISSING, ChunkManifest, SourceInfo
 from byteatlas.types import Shape
 from byteatlas.values import dataclass, field, replace
@@ -32,15 +32,12 @@ class JoinedInfo(SourceInfo):
     files: tuple[SourceInfo, ...] = ()
     columns: Columns | None = field(default=None, compare=False, repr=False)
 
-    def source(self, opener: Opener) -> Source:
+    def source(self, opener: Opener, check: Check) -> Source:
         """What its bytes are read from; each file is opened as what it is (`opened`)."""
         assert self.columns is not None
 
         def file(number: int) -> Source:
-            info = self.files[number]
-            found = opened(opener, info)
-            check_source(found, info.size, info.stamp, "free")
-            return found
+            return opened(opener, self.files[number], check)
 
         return JoinedSource(self.url, self.columns, file)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,20 @@ def map_group(group: VirtualGroup, change: Change, prefix: str = "") -> VirtualG
     groups = {name: map_group(child, change, f"{prefix}{name}/") for name, child in group.groups.items()}
     kept = {name: array for name, array in arrays.items() if array is not None}
     return replace(group, arrays=kept, groups=groups)
+
+
+def in_memory(group: VirtualGroup) -> VirtualGroup:
+    """The group with all columns that are read from a map on demand; scanned files' compact manifests stay so."""
+    return map_group(group, lambda _, array: replace(array, manifest=_loaded(array.manifest)))
+
+
+def _loaded(manifest: Manifest) -> Manifest:
+    inner: Any = manifest
+    while inner is not None:
+        if getattr(inner, "place", None) is not None:
+            return manifest.load()
+        inner = getattr(inner, "inner", None)
+    return manifest
 
 
 def all_arrays(node: VirtualNode) -> Iterator[tuple[str, VirtualArray]]:

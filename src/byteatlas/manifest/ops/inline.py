@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 
 import numpy as np
 
-from byteatlas.errors import BadRequest, CorruptChunk, FetchFailed
+from byteatlas.errors import BadRequest, CorruptChunk, FetchFailed, unknown
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.open import opened
-from byteatlas.io.output import Sink, new_file
+from byteatlas.io.output import Sink
 from byteatlas.io.source import Opener
 from byteatlas.manifest.model import (
     INLINE,
@@ -21,7 +22,8 @@ from byteatlas.manifest.model import (
     VirtualNode,
 )
 from byteatlas.manifest.ops.common import all_arrays, map_arrays
-from byteatlas.types import JSON, ByteRange
+from byteatlas.manifest.ops.side_file import side_file
+from byteatlas.types import ByteRange
 from byteatlas.values import dataclass, replace
 
 
@@ -48,8 +50,13 @@ def inline(node: VirtualNode, opener: Opener, options: InlineOptions | None = No
     Raises:
         FetchFailed: a chunk cannot be read.
         BadRequest: it would be more than ``options.most`` bytes.
+        NotFound: one of ``options.arrays`` that is none.
     """
     chosen = options or InlineOptions()
+    if chosen.arrays is not None:
+        paths = [path for path, _ in all_arrays(node)]
+        for path in sorted(chosen.arrays.difference(paths)):
+            raise unknown("array", path, paths)
     spent = 0
 
     def array(path: str, old: VirtualArray) -> VirtualArray:
@@ -134,7 +141,7 @@ def deinline(
     return map_arrays(node, array)
 
 
-def aside(found: VirtualGroup, url: str, most: int, storage_options: Mapping[str, JSON] | None = None) -> VirtualGroup:
+def aside(found: VirtualGroup, url: str, most: int, access: Access = DEFAULT) -> VirtualGroup:
     """A scanned tree whose arrays with more than ``most`` inline bytes have them in a side file, which is written here.
 
     Their entries in the report say ``side file``. Nothing is written when no array is that large.
@@ -142,7 +149,7 @@ def aside(found: VirtualGroup, url: str, most: int, storage_options: Mapping[str
     large = {path for path, array in all_arrays(found) if _inline_bytes(array) > most}
     if not large:
         return found
-    with new_file(url, storage_options) as sink:
+    with side_file(url, found, access) as sink:
         moved = deinline(found, sink, url, only=large)
     report = tuple(replace(i, status="side file") if i.path.strip("/") in large else i for i in found.report)
     return replace(moved, report=report) if isinstance(moved, VirtualGroup) else found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.policy import foreign
 from byteatlas.manifest.kinds.renamed import RenamedManifest
 from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualNode
@@ -49,6 +49,15 @@ class Rename:
             return url if compiled is None else compiled.sub(self.replacement, url)
 
         return change
+
+    def check_used(self, urls: Iterable[str]) -> None:
+        """Raise `NotFound` for a prefix that no URL has, and for a regular expression that is found in none."""
+        known = list(urls)
+        for prefix in self.prefixes:
+            if not any(url.startswith(prefix) for url in known):
+                raise NotFound(f"no source begins with {prefix}", known)
+        if self.pattern is not None and not any(re.search(self.pattern, url) for url in known):
+            raise NotFound(f"no source fits the regular expression {self.pattern}", known)
 
 
 def consented(source: SourceInfo, url: str) -> bool:

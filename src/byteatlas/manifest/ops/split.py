@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
-from byteatlas.errors import BadRequest, NotFound
+from byteatlas.errors import BadRequest, unknown
 from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
-from byteatlas.manifest.ops.common import map_group
+from byteatlas.manifest.ops.common import all_arrays, map_group
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta, RectilinearGrid, RegularGrid
 from byteatlas.values import replace
+
+CutArray: TypeAlias = Callable[[str, VirtualArray, int, int, int], VirtualArray]
+"""An array's path, the array, an axis, and two positions along it -> the part between them."""
 
 
 def split_arrays(node: VirtualGroup) -> dict[str, VirtualGroup]:
@@ -40,7 +45,7 @@ def only(node: VirtualGroup, paths: list[str]) -> VirtualGroup:
     known = [path for path, child in node.walk() if isinstance(child, VirtualArray)]
     for path in paths:
         if path not in known:
-            raise NotFound(f"no array {path!r}", known)
+            raise unknown("array", path, known)
     wanted = set(paths)
     return _pruned(map_group(node, lambda path, array: array if path in wanted else None))
 
@@ -50,18 +55,25 @@ def _pruned(node: VirtualGroup) -> VirtualGroup:
     return replace(node, groups={n: g for n, g in groups.items() if g.arrays or g.groups}, report=())
 
 
-def split_along(node: VirtualGroup, dimension: str, every: int) -> Iterator[VirtualGroup]:
+def split_along(
+    node: VirtualGroup, dimension: str, every: int, otherwise: CutArray | None = None
+) -> Iterator[VirtualGroup]:
     """Trees of ``every`` elements each along a dimension (the last may be shorter).
 
     Arrays without the dimension are in each of them.
 
+    Args:
+        otherwise: gives the part of an array whose chunks do not end at the cuts.
+
     Raises:
         NotFound: no array has the dimension.
-        BadRequest: an array whose chunks do not end at the cuts, or arrays that differ in length along the dimension.
+        BadRequest: without ``otherwise``, an array whose chunks do not end at the cuts; arrays that differ in length
+            along the dimension.
     """
     lengths = {path: _length(array.meta, dimension) for path, array in _with(node, dimension)}
     if not lengths:
-        raise NotFound(f"no array has a dimension {dimension!r}")
+        names = {d: None for _, a in all_arrays(node) for d in a.meta.dimension_names or () if d}
+        raise unknown("dimension", dimension, names)
     if len(set(lengths.values())) > 1:
         raise BadRequest(f"arrays differ in length along {dimension!r}: {lengths}")
     if every < 1:
@@ -69,8 +81,31 @@ def split_along(node: VirtualGroup, dimension: str, every: int) -> Iterator[Virt
     total = next(iter(lengths.values()))
     for begin in range(0, total, every):
         end = min(begin + every, total)
-        piece = map_group(node, partial(_cut, dimension=dimension, begin=begin, end=end))
+        piece = map_group(node, partial(_cut, dimension=dimension, begin=begin, end=end, otherwise=otherwise))
         yield replace(piece, report=())
+
+
+def file_names(pieces: Mapping[str, VirtualGroup]) -> dict[str, str]:
+    """A file name (without suffix) for each piece of `split_arrays` or `split_groups`; no two are the same.
+
+    A slash becomes a dot. Where that makes one name of two, dots of the names themselves become ``%2E``.
+
+    >>> file_names(dict.fromkeys(["g/x", "y"], VirtualGroup()))
+    {'g/x': 'g.x', 'y': 'y'}
+    >>> file_names(dict.fromkeys(["g/x", "g.x"], VirtualGroup()))
+    {'g/x': 'g.x', 'g.x': 'g%2Ex'}
+    """
+    plain = {path: path.replace("/", ".") or "root" for path in pieces}
+    if len({name.lower() for name in plain.values()}) == len(plain):
+        return plain
+    escaped = {p: p.replace("%", "%25").replace(".", "%2E").replace("/", ".") or "root%" for p in pieces}
+    lower = Counter(name.lower() for name in escaped.values())
+    seen: Counter[str] = Counter()
+    found = {}
+    for path, name in escaped.items():  # some file systems do not tell X from x
+        seen[name.lower()] += 1
+        found[path] = name if lower[name.lower()] == 1 else f"{name}%{seen[name.lower()]}"
+    return found
 
 
 def _with(node: VirtualGroup, dimension: str) -> Iterator[tuple[str, VirtualArray]]:
@@ -83,7 +118,9 @@ def _length(meta: ArrayMeta, dimension: str) -> int:
     return meta.shape[(meta.dimension_names or ()).index(dimension)]
 
 
-def _cut(path: str, array: VirtualArray, *, dimension: str, begin: int, end: int) -> VirtualArray:
+def _cut(
+    path: str, array: VirtualArray, *, dimension: str, begin: int, end: int, otherwise: CutArray | None
+) -> VirtualArray:
     meta = array.meta
     if dimension not in (meta.dimension_names or ()):
         return array
@@ -91,6 +128,8 @@ def _cut(path: str, array: VirtualArray, *, dimension: str, begin: int, end: int
     edges = boundaries(meta.shape[axis], meta.grid, axis)
     first, last = int(np.searchsorted(edges, begin)), int(np.searchsorted(edges, end))
     if edges[first] != begin or edges[last] != end:
+        if otherwise is not None:
+            return otherwise(path, array, axis, begin, end)
         raise BadRequest(
             f"{path}: no chunk begins at {begin} or ends at {end} along {dimension!r}; chunks begin at {edges[:8]}"
         )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, BadSelection
 from byteatlas.io.ranges import merge
 from byteatlas.manifest.facts import chunk_facts
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, VirtualArray, VirtualNode
@@ -101,7 +101,9 @@ def cost(array: VirtualArray, selection: Sequence[slice], *, gap: int = 64 << 10
         raise BadRequest(f"{len(selection)} slices for an array of {meta.ndim} axes")
     spans = []
     for axis in range(meta.ndim):
-        start, stop, _ = (selection[axis] if axis < len(selection) else slice(None)).indices(meta.shape[axis])
+        wanted = selection[axis] if axis < len(selection) else slice(None)
+        check_bounds(wanted, axis, meta.shape[axis])
+        start, stop, _ = wanted.indices(meta.shape[axis])
         edges = boundaries(meta.shape[axis], meta.grid, axis)
         if stop <= start:
             return Cost(0, 0, 0, 0, 0, 0, 0)
@@ -112,6 +114,13 @@ def cost(array: VirtualArray, selection: Sequence[slice], *, gap: int = 64 << 10
     for span, count in zip(spans, array.manifest.grid_shape, strict=True):
         flat = (flat[:, None] * count + span).ravel()
     return _requests(array, flat, gap, block)
+
+
+def check_bounds(wanted: slice, axis: int, length: int) -> None:
+    """Raise `BadSelection` for a slice that begins or ends outside of an axis."""
+    for bound in (wanted.start, wanted.stop):
+        if bound is not None and not -length <= bound <= length:
+            raise BadSelection(f"{bound} is outside of axis {axis}, which has a length of {length}")
 
 
 def _requests(array: VirtualArray, flat: NDArray[np.int64], gap: int, block: int) -> Cost:

@@ -21,7 +21,7 @@ from byteatlas.io.source import Source
 from byteatlas.manifest.json.documents import document, source_infos
 from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode, unpickled
-from byteatlas.manifest.options import MapReadOptions
+from byteatlas.manifest.options import KnownPlace, MapReadOptions
 from byteatlas.manifest.parquet.arrow import inline_values, integers, single_chunk, valid_rows
 from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
@@ -84,7 +84,12 @@ class ParquetMap:
 
     def tree(self) -> VirtualNode:
         """The tree of virtual arrays, none of whose chunks was looked at yet."""
-        return self.hierarchy.build(lambda path, meta: LazyParquet(self, path, meta))
+        return self.hierarchy.build(lambda path, meta: LazyParquet(self, path, meta), self.options.place)
+
+    def _check(self) -> None:
+        """Raises `SourceChanged` when the map is not the one that was opened: part files are found by name."""
+        if self.options.place is not None:
+            self.options.place.check_name()
 
     def part(self, path: str, number: int, expected: int) -> _Part:
         """The rows of one part file, which must have at least ``expected``."""
@@ -108,8 +113,10 @@ class ParquetMap:
         where = f"{self.where}/{name}"
         try:
             data = self._open(name).read_all()
+            self._check()
         except FetchFailed as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
+            self._check()
+            if not error.absent:
                 raise
             if self.options.absent_parts == "missing":
                 nothing = np.zeros(expected, np.uint64)
@@ -180,15 +187,19 @@ class ParquetMap:
 class LazyParquet:
     """The manifest of one array of a Parquet map."""
 
-    __slots__ = ("_counts", "_map", "_path", "_total")
+    __slots__ = ("_counts", "_map", "_total", "path")
 
     def __init__(self, of: ParquetMap, path: str, meta: ArrayMeta) -> None:
-        self._map, self._path = of, path
+        self._map, self.path = of, path
         self._counts = chunk_counts(meta.shape, meta.grid)
         self._total = math.prod(self._counts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unpickled, (self.load(),)
+        return (unpickled, (self.load(),)) if self.place is None else self.place.reduced_manifest(self.path)
+
+    @property
+    def place(self) -> KnownPlace | None:
+        return self._map.options.place
 
     @property
     def grid_shape(self) -> Shape:
@@ -197,7 +208,7 @@ class LazyParquet:
     @property
     def origin(self) -> tuple[str, str]:
         """The map's URL and the array's path in it."""
-        return self._map.where, self._path
+        return self._map.where, self.path
 
     @property
     def sources(self) -> tuple[SourceInfo, ...]:
@@ -206,7 +217,7 @@ class LazyParquet:
 
     def _part(self, number: int) -> _Part:
         size = self._map.record_size
-        return self._map.part(self._path, number, min(size, self._total - number * size))
+        return self._map.part(self.path, number, min(size, self._total - number * size))
 
     def rows(self, chunks: NDArray[np.int64]) -> Rows:
         numbers = chunks // self._map.record_size
@@ -227,7 +238,7 @@ class LazyParquet:
         number, place = divmod(chunk, self._map.record_size)
         found = self._part(number).inlined.get(place)
         if found is None:
-            raise NotFound(f"chunk {chunk} of {self._path!r} is not inline")
+            raise NotFound(f"chunk {chunk} of {self.path!r} is not inline")
         return found
 
     def load(self) -> ChunkManifest:

@@ -7,7 +7,6 @@ give floating-point numbers; ``raw`` is binary even where nothing is inline, or 
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.model import INLINE, WHOLE, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, node_documents
+from byteatlas.meta.json_text import json_text
 from byteatlas.types import JSON
 
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -51,7 +51,7 @@ def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, t
     whole: dict[str, JSON] = {"metadata": documents, "record_size": options.record_size}
     if options.sources and (table := source_rows(seen, options)):
         whole["byteatlas"] = {"sources": table}
-    folder.put(".zmetadata", json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode())
+    folder.put(".zmetadata", json_text(whole).encode())
 
 
 def write_parts(

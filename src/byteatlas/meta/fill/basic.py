@@ -17,7 +17,12 @@ SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def default(data_type: DataType) -> object:
-    """What a chunk without a fill value reads as: zero, the empty string, no bytes."""
+    """What a chunk without a fill value reads as: zero, no time (NaT), the empty string, no bytes.
+
+    Times are NaT, as zarr-python and NumPy have it: a zero would be a date, 1 January 1970.
+    """
+    if data_type.numpy.kind in "mM":
+        return np.array(NAT, np.int64).view(data_type.numpy)[()]
     if data_type.name == "string":
         return ""
     if data_type.name in ("bytes", "binary", "variable_length_bytes"):

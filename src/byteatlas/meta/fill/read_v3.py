@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def scalar(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:
     kind = dtype.kind
     if dtype.name in dtypes.NARROW:
         return _narrow(value, dtype, data_type)
-    if kind == "b" and isinstance(value, bool):
+    if kind == "b" and (isinstance(value, bool) or (isinstance(value, (int, float)) and value in (0, 1))):
         return np.bool_(value)
     if kind in "iu":
         return _integer(value, dtype, data_type)
@@ -66,7 +67,19 @@ def scalar(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:
     raise wrong(value, data_type)
 
 
+NUMBER = re.compile(r"[+-]?\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?")
+"""A number in a string, as some writers put it."""
+
+
+def _spoken(value: JSON) -> JSON:
+    """The number that a string holds; anything else as it is."""
+    if not isinstance(value, str) or NUMBER.fullmatch(value) is None:
+        return value
+    return int(value) if value.lstrip("+-").isdigit() and value != "-0" else float(value)
+
+
 def _integer(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:
+    value = _spoken(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     info = np.iinfo(dtype)
@@ -76,6 +89,7 @@ def _integer(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:
 
 
 def _float(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> Any:
+    value = _spoken(value)
     if isinstance(value, str):
         if value.startswith(("0x", "0X")):
             return _hex(value, dtype, data_type)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from byteatlas.meta import dtypes
+from byteatlas.meta.compare import identical
 from byteatlas.meta.fill.basic import NAT, default
 from byteatlas.meta.model import DataType
 from byteatlas.types import JSON
@@ -112,4 +113,4 @@ def to_v2(value: object, data_type: DataType, stored: np.dtype[Any]) -> JSON:
 
 def same(a: object, b: object, data_type: DataType) -> bool:
     """Whether two fill values are the same bits (NaN equals NaN)."""
-    return bool(to_v3(a, data_type) == to_v3(b, data_type))
+    return identical(to_v3(a, data_type), to_v3(b, data_type))

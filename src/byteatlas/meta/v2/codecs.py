@@ -30,18 +30,74 @@ OBJECT_CODECS: Mapping[str, tuple[str, DataType | None]] = {
 """Codecs that turn objects into bytes: the model's name, and what the objects are."""
 
 
-def chain_of(document: Mapping[str, JSON]) -> tuple[DataType, np.dtype[Any], tuple[CodecSpec, ...]]:
+LISTED = frozenset(("numcodecs.json2", "numcodecs.msgpack2"))
+"""Codecs that write any elements as a list of values, objects or not."""
+ANYWHERE = LISTED | {"numcodecs.categorize"}
+"""Array -> bytes codecs of elements that are no objects, which may stand as the compressor too."""
+NCZARR = ("_nczarr_array", "_NCZARR_ARRAY")
+"""What netCDF-C adds to an array: in its attributes, or in the document itself."""
+
+
+def nczarr_of(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> Mapping[str, JSON] | None:
+    """What netCDF-C notes of an array (NCZarr); None where there is no such note."""
+    found = next((source[key] for source in (attributes, document) for key in NCZARR if source.get(key)), None)
+    return found if isinstance(found, dict) else None
+
+
+def chain_of(
+    document: Mapping[str, JSON], attributes: Mapping[str, JSON]
+) -> tuple[DataType, np.dtype[Any], tuple[CodecSpec, ...]]:
     """Data type, stored dtype and codecs (without the transpose of order F)."""
+    data_type, stored, codecs = _chain(document)
+    if any(c.name in ("numcodecs.shuffle", "numcodecs.szip") for c in codecs):
+        netcdf = _by_netcdf(document, attributes)
+        codecs = tuple(_completed(c, document, stored, netcdf) for c in codecs)
+    return data_type, stored, codecs
+
+
+def _completed(codec: CodecSpec, document: Mapping[str, JSON], stored: np.dtype[Any], netcdf: bool) -> CodecSpec:
+    """A codec whose parameters netCDF-C takes from the array, with these said."""
+    known = codec.configuration
+    if codec.name == "numcodecs.shuffle" and netcdf and known.get("elementsize") == 0:
+        return CodecSpec(codec.name, {"elementsize": stored.itemsize})
+    shape = document["shape"]
+    if codec.name == "numcodecs.szip" and isinstance(shape, list) and shape:
+        # The length of the last dimension, and not that of the chunk as in HDF5 (NCZszip.c, modify_parameters).
+        order = ">" if stored.str[0] == ">" else "<"
+        line = {"last-dimension": shape[-1], "itemsize": stored.itemsize, "byteorder": order}
+        return CodecSpec(codec.name, {**line, **known})
+    return codec
+
+
+def _by_netcdf(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> bool:
+    """Whether netCDF-C wrote an array: only there does a shuffle of size 0 mean elements of the array's size.
+
+    Its pure Zarr mode leaves no note. But its documents begin with the version, and its filters with their id; those of
+    zarr-python never do both.
+    """
+    if nczarr_of(document, attributes) is not None:
+        return True
+    filters = document.get("filters")
+    first = next((f for f in filters if isinstance(f, dict)), {}) if isinstance(filters, list) else {}
+    return next(iter(document), None) == "zarr_format" and next(iter(first), None) == "id"
+
+
+def _chain(document: Mapping[str, JSON]) -> tuple[DataType, np.dtype[Any], tuple[CodecSpec, ...]]:
     filters, tail = _filters(document.get("filters")), _compressor(document.get("compressor"))
     dtype = document["dtype"]
     is_object = dtypes.is_object(dtype)
-    first = filters[0] if filters else (tail[0] if is_object and tail else None)
+    first = filters[0] if filters else (tail[0] if tail and (is_object or tail[0].name in ANYWHERE) else None)
     found = OBJECT_CODECS.get(first.name.removeprefix("numcodecs.")) if first is not None else None
     if first is not None and found is not None and (is_object or first.name == "numcodecs.categorize"):
         rest = [*filters[1:], *tail] if filters else tail[1:]
         with InMember("dtype"):
             data_type = _object_type(found[1], first) if is_object else dtypes.from_v2(dtype)
         return data_type, data_type.numpy, (CodecSpec(found[0], first.configuration), *rest)
+    if first is not None and first.name in LISTED and isinstance(dtype, str):  # it holds the elements as a list
+        with InMember("dtype"):
+            stored = dtypes.numpy_v2(dtype)
+        rest = [*filters[1:], *tail] if filters else tail[1:]
+        return dtypes.from_numpy(stored), stored, (first, *rest)
     if first is not None and found is not None and isinstance(dtype, list) and found[1] is dtypes.OBJECT:
         with InMember("dtype"):
             kind = DataType(dtypes.OBJECT.name, _with_objects(dtype))
@@ -99,6 +155,8 @@ def _codec(value: JSON) -> CodecSpec:
     if not isinstance(name, str) or not name:
         raise invalid(f"codec {value!r} has no id")
     configuration = {k: _number(k, v) for k, v in document.items() if k != "id"}
+    if name == "shuffle":  # numcodecs' default; its codecs of version 3 have another one
+        configuration.setdefault("elementsize", 4)
     return CodecSpec(name if name.startswith("byteatlas.") else f"numcodecs.{name}", configuration)
 
 

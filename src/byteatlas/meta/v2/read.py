@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteatlas.meta import fill
+from byteatlas.meta.attributes import from_v2_document
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RegularGrid
 from byteatlas.meta.parts import DIMENSIONS, object_of, shape_of
 from byteatlas.meta.place import InMember, InNode, invalid
-from byteatlas.meta.v2.codecs import chain_of
+from byteatlas.meta.v2.codecs import chain_of, nczarr_of
 from byteatlas.types import JSON, Shape
 
 REQUIRED = ("shape", "chunks", "dtype")
@@ -48,7 +49,7 @@ def _array(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> Arra
     names, kept, scalar = _attributes(document, attributes, shape)
     if scalar:
         shape, chunks, names = (), (), ()
-    data_type, stored, codecs = chain_of(document)
+    data_type, stored, codecs = chain_of(document, attributes)
     if _one_of(document, "order", "C", "F") == "F" and len(shape) > 1:
         codecs = (CodecSpec("transpose", {"order": list(range(len(shape)))[::-1]}), *codecs)
     with InMember("fill_value"):
@@ -60,7 +61,7 @@ def _array(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> Arra
         encodings=(Encoding(codecs),),
         fill_value=fill_value,
         dimension_names=names,
-        attributes=kept,
+        attributes=from_v2_document(kept, data_type),
         keys=ChunkKeys("v2", "/" if _one_of(document, "dimension_separator", ".", "/") == "/" else "."),
         zarr_format=2,
     )
@@ -91,9 +92,7 @@ def _attributes(
 ) -> tuple[tuple[str | None, ...] | None, dict[str, JSON], bool]:
     """Dimension names, the attributes that are the user's, and whether this is NCZarr's form of a scalar."""
     kept = {k: v for k, v in attributes.items() if not k.startswith(NCZARR)}
-    homes = [source.get(key) for source in (attributes, zarray) for key in ("_nczarr_array", "_NCZARR_ARRAY")]
-    inner = next((found for found in homes if found), None)
-    nczarr: Mapping[str, JSON] = inner if isinstance(inner, dict) else {}
+    nczarr = nczarr_of(zarray, attributes) or {}
     names: tuple[str | None, ...] | None = None
     given = kept.get(DIMENSIONS)
     scalar = shape == (1,) and nczarr.get("scalar") in (1, True, "1")

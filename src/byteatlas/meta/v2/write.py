@@ -8,10 +8,11 @@ import numpy as np
 
 from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes, fill
+from byteatlas.meta.attributes import to_document
 from byteatlas.meta.model import ArrayMeta, CodecSpec, DataType, GroupMeta, RegularGrid
 from byteatlas.meta.parts import DIMENSIONS
 from byteatlas.meta.place import invalid
-from byteatlas.meta.v2.codecs import OBJECT_CODECS
+from byteatlas.meta.v2.codecs import LISTED, OBJECT_CODECS
 from byteatlas.types import JSON, ByteOrder
 
 
@@ -47,7 +48,7 @@ def dump_array(meta: ArrayMeta) -> tuple[dict[str, JSON], dict[str, JSON]]:
 
 def dump_group(meta: GroupMeta) -> tuple[dict[str, JSON], dict[str, JSON]]:
     """``.zgroup`` and ``.zattrs``."""
-    return {"zarr_format": 2}, dict(meta.attributes)
+    return {"zarr_format": 2}, to_document(meta.attributes)
 
 
 def _cannot(what: str) -> Unsupported:
@@ -55,7 +56,7 @@ def _cannot(what: str) -> Unsupported:
 
 
 def _zattrs(meta: ArrayMeta) -> dict[str, JSON]:
-    attributes = dict(meta.attributes)
+    attributes = to_document(meta.attributes)
     if meta.dimension_names is not None:
         if any(n is None for n in meta.dimension_names):
             raise _cannot("dimensions of which only some have names")
@@ -82,9 +83,13 @@ def _v2_chain(
         raise invalid("no array -> bytes codec")
     head, tail = codecs[0], [_v2_codec(c, data_type) for c in codecs[1:]]
     objects = {name: key for key, (name, _) in OBJECT_CODECS.items()}
-    if head.name in objects:
+    if head.name in LISTED and not data_type.numpy.hasobject:
+        stored = data_type.numpy.newbyteorder("<")
+        dtype: JSON = dtypes.to_v2(data_type)
+        tail.insert(0, _v2_codec(head, data_type))
+    elif head.name in objects:
         stored = data_type.numpy
-        dtype: JSON = "|O" if stored.hasobject else dtypes.to_v2(data_type)
+        dtype = "|O" if stored.hasobject else dtypes.to_v2(data_type)
         tail.insert(0, {"id": objects[head.name], **head.configuration})
     elif head.name == "bytes":
         if data_type.numpy.hasobject:

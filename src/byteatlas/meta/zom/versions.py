@@ -12,6 +12,7 @@ import numpy as np
 
 from byteatlas.errors import Unsupported
 from byteatlas.meta import dtypes, fill, v2
+from byteatlas.meta.attributes import FILL
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, GroupMeta, NodeMeta
 from byteatlas.types import JSON, ByteOrder
 from byteatlas.values import replace
@@ -82,8 +83,6 @@ def _v3_codec(codec: CodecSpec, data_type: DataType) -> CodecSpec:
             return _v3_blosc(known, data_type)
         case "numcodecs.crc32c" if known.get("location", "end") == "end":
             return CodecSpec("crc32c")
-        case "numcodecs.shuffle" if known.get("elementsize") == 0:
-            return CodecSpec("numcodecs.shuffle", {"elementsize": data_type.numpy.itemsize})
     return codec
 
 
@@ -109,7 +108,11 @@ def to_v2(meta: ArrayMeta, *, keys: ChunkKeys | None = None) -> ArrayMeta:
     if len(meta.encodings) != 1:
         raise Unsupported("zarr-v2", "Zarr v2 cannot express chunks that are stored in different ways")
     codecs = _v2_chain(meta.encodings[0].codecs)
-    made = replace(meta, encodings=(Encoding(codecs),), keys=keys or meta.keys, zarr_format=2)
+    value = meta.fill_value
+    if FILL in meta.attributes and fill.same(value, fill.default(meta.data_type), meta.data_type):
+        # xarray takes the fill value of version 2 for the mask, in the place of the attribute. ``null`` reads alike.
+        value = None
+    made = replace(meta, encodings=(Encoding(codecs),), fill_value=value, keys=keys or meta.keys, zarr_format=2)
     kept = replace(made, encodings=(replace(meta.encodings[0], codecs=codecs),))
     v2.dump_array(kept)
     return kept

@@ -24,6 +24,7 @@ HIDDEN = frozenset(
     }
 )  # fmt: skip
 """Attributes that the HDF5 and netCDF libraries use for their own bookkeeping."""
+NOT_COORDINATE = "_nc4_non_coord_"
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"
 
 
@@ -71,7 +72,7 @@ class Hdf5File:
         import h5py
 
         try:
-            found = self.file[path]
+            found = self.file[locators[0] if locators else path]
         except NATIVE_ERRORS:
             return None
         return Hdf5Array(found) if isinstance(found, h5py.Dataset) else None
@@ -89,7 +90,14 @@ class Hdf5File:
 
         with suppress(*NATIVE_ERRORS):  # it stops at the first object that it cannot open
             self.file.visititems(visit)
-        return found
+        return [_shown(name, found) for name in found]
+
+
+def _shown(path: str, others: list[str]) -> str:
+    """A dataset's path as netCDF shows it (netCDF-C, ``NON_COORD_PREPEND``)."""
+    group, slash, name = path.rpartition("/")
+    own = group + slash + name.removeprefix(NOT_COORDINATE)
+    return path if name == NOT_COORDINATE or own in others else own
 
 
 def _is_reference(dtype: np.dtype[Any]) -> bool:
@@ -110,7 +118,7 @@ def hdf5_attributes(node: Any) -> dict[str, JSON]:
             continue
         plain = as_json(value)
         if plain is not NotImplemented:
-            out[name] = plain
+            out[name.decode("latin-1") if isinstance(name, bytes) else name] = plain  # bytes: it is no UTF-8
     return out
 
 

@@ -30,8 +30,13 @@ class NetcdfArray:
 
     @property
     def attributes(self) -> Mapping[str, JSON]:
-        found = {name: as_json(self.variable.getncattr(name)) for name in self.variable.ncattrs()}
+        found = {name: as_json(self._attribute(name)) for name in self.variable.ncattrs()}
         return {name: value for name, value in found.items() if value is not NotImplemented}
+
+    def _attribute(self, name: str) -> Any:
+        """A value; text that is no UTF-8 byte by byte, where the library puts one sign for all that it cannot read."""
+        value = self.variable.getncattr(name)
+        return self.variable.getncattr(name, encoding="latin-1") if "\ufffd" in str(value) else value
 
     @property
     def dims(self) -> tuple[str | None, ...]:

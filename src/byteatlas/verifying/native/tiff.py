@@ -15,15 +15,23 @@ from byteatlas.values import dataclass
 from byteatlas.verifying.native.contract import NativeArray, NativeFile
 from byteatlas.verifying.native.place import path_or_file
 
-YCBCR, OLD_JPEG = 6, 6
+YCBCR, OLD_JPEG, GROUP_3 = 6, 6, 3
+PHOTOMETRIC, T4_OPTIONS = 262, 292
 BYTES = frozenset({1, 5, 8, 32773, 32946})
 """Compressions of bytes: subsampled colours are still to be spread after them."""
 
 
 def _pixels(page: Any) -> NDArray[Any]:
-    """A page's values by tifffile; by libtiff where its way counts (see `codecs.tiff_libtiff`)."""
+    """A page's values by tifffile; by libtiff where its way counts (see `codecs.tiff_libtiff`).
+
+    What a page says itself decides: tifffile takes old JPEG tagged RGB for YCbCr. libtiff does so as well, but then
+    reads other colours than the stream has.
+    """
     spread = page.compression == OLD_JPEG or (page.compression in BYTES and page.is_subsampled)
-    if page.photometric == YCBCR and spread and isinstance(page.index, int):
+    by_libtiff = page.photometric == YCBCR and spread and _tag(page, PHOTOMETRIC, YCBCR) == YCBCR
+    if page.compression == GROUP_3 and _tag(page, T4_OPTIONS, 0) & 1:
+        by_libtiff = True  # rows of two dimensions: tifffile's decoder reads them as rows of one
+    if by_libtiff and isinstance(page.index, int):
         import imagecodecs
 
         handle = page.parent.filehandle
@@ -33,6 +41,11 @@ def _pixels(page: Any) -> NDArray[Any]:
         except RuntimeError:
             pass  # libtiff does not take it
     return np.asarray(page.asarray())
+
+
+def _tag(page: Any, number: int, default: int) -> int:
+    value = page.tags.valueof(number, default)
+    return int(value) if isinstance(value, int) else default
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,11 +13,11 @@ from byteatlas.errors import InvalidMetadata
 from byteatlas.io.local import local_path
 from byteatlas.io.open import opened
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.stamp import Check, check_source
+from byteatlas.io.stamp import Check
 from byteatlas.manifest.model import INLINE, Manifest, SourceInfo
 from byteatlas.manifest.model import WHOLE as WHOLE_FILE
 from byteatlas.types import Buffer
-from byteatlas.values import dataclass, field
+from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,17 +26,11 @@ class ManifestSources:
 
     table: Sequence[SourceInfo]
     opener: Opener
-    check: Check = "free"
-    checked: set[str] = field(default_factory=set)
+    check: Check | None = None
 
     def open(self, number: int) -> Source:
         """Raises `FetchFailed`, and `SourceChanged` for a file that is not the one that was indexed."""
-        info = self.table[number]
-        source = opened(self.opener, info)
-        if info.url not in self.checked:
-            check_source(source, info.size, info.stamp, self.check)
-            self.checked.add(info.url)
-        return source
+        return opened(self.opener, self.table[number], self.check)
 
     def local(self, numbers: SourceNumbers) -> NDArray[np.bool_]:
         return np.array([local_path(self.table[n].url) is not None for n in numbers.tolist()], bool)
@@ -48,8 +42,7 @@ class ManifestLocator:
 
     manifest: Manifest
     opener: Opener
-    check: Check = "free"
-    _checked: set[str] = field(default_factory=set)
+    check: Check | None = None
 
     def locate(self, chunks: ChunkNumbers) -> Located:
         rows = self.manifest.rows(chunks)
@@ -61,7 +54,7 @@ class ManifestLocator:
         source = rows.source.astype(np.int64)
         if len(source) and (int(source.max()) >= len(self.manifest.sources) or int(source.min()) < INLINE):
             raise InvalidMetadata("", "a reference names a source that the manifest does not have")
-        sources = ManifestSources(self.manifest.sources, self.opener, self.check, self._checked)
+        sources = ManifestSources(self.manifest.sources, self.opener, self.check)
         return Located(SourceNumbers(source), offset, length, rows.encoding, sources)
 
     def inline(self, chunk: int) -> Buffer:

@@ -12,6 +12,7 @@ from byteatlas.array.reading.fetching.sources import WHOLE
 from byteatlas.array.reading.locating.located import Located, Locator
 from byteatlas.array.spaces import ChunkNumbers, Ints
 from byteatlas.errors import ByteatlasError, CorruptChunk, FetchFailed, InvalidMetadata, Unsupported
+from byteatlas.masking import masked
 from byteatlas.types import ByteRange, Shape
 from byteatlas.values import dataclass
 
@@ -50,9 +51,7 @@ class ChunkPlaces:
             rows = self._rows_at(error.url, error.range)
             chunk = self._chunk(int(rows[0])) if len(rows) == 1 else None
             array = error.array if error.array is not None else self.array
-            raise FetchFailed(
-                error.url, error.why, error.range, transient=error.transient, array=array, chunk=chunk
-            ) from error
+            raise error.located(array=array, chunk=chunk) from error
         raise_of_array(error, self.array)
 
     def _chunk(self, row: int) -> tuple[int, ...]:
@@ -71,7 +70,7 @@ class ChunkPlaces:
         for row in rows.tolist():
             number = int(found.source[row])
             if number not in names:
-                names[number] = self.locator.url(found, row) == url
+                names[number] = masked(self.locator.url(found, row)) == url
         at_url: Ints = rows[np.array([names[n] for n in found.source[rows].tolist()], bool)]
         return at_url
 
@@ -82,9 +81,7 @@ def raise_of_array(error: ByteatlasError, array: str | None) -> NoReturn:
         case CorruptChunk(array=None):
             raise CorruptChunk(error.why, array=array, chunk=error.chunk, url=error.url, range=error.range) from error
         case FetchFailed(array=None):
-            raise FetchFailed(
-                error.url, error.why, error.range, transient=error.transient, array=array, chunk=error.chunk
-            ) from error
+            raise error.located(array=array) from error
         case InvalidMetadata(where="") if array:
             raise InvalidMetadata(array, error.why) from error
         case Unsupported(path=None):

@@ -27,7 +27,7 @@ def take(decoded: NDArray[Any], inside: tuple[AxisIndex, ...]) -> NDArray[Any]:
 def put(target: NDArray[Any], where: tuple[AxisIndex, ...], values: Any) -> None:
     """Assign to part of the result."""
     if all(isinstance(w, slice) for w in where):
-        target[where] = values
+        target[(*where, ...)] = values  # "...": an object array without axes takes the element, not the array of it
         return
     indices = [np.arange(w.start, w.stop) if isinstance(w, slice) else w for w in where]
     target[np.ix_(*indices)] = values

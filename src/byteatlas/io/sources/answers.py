@@ -1,0 +1,75 @@
+"""What a web server's answer says of the file, and whether that fits to what it said before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from byteatlas.errors import FetchFailed
+from byteatlas.io.source import SourceRecord
+from byteatlas.io.stamp import compare
+from byteatlas.types import ByteRange
+
+
+def facts_of_answer(headers: Mapping[str, str]) -> SourceRecord:
+    """Of an answer with the whole file, or of one that only tells of it."""
+    length = headers.get("Content-Length", "")
+    size = int(length) if length.isdigit() and not _encoded(headers) else None
+    return SourceRecord(size, _stamp(headers))
+
+
+def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> SourceRecord:
+    """What an answer with a part (206) says of the file.
+
+    Raises `FetchFailed` when it is not the part that was asked for (RFC 9110 14.4), or not as it lies in the file.
+    """
+    if _encoded(headers):
+        raise FetchFailed(url, f"the server compresses parts ({headers['Content-Encoding']})", where)
+    unit, _, rest = headers.get("Content-Range", "").partition(" ")
+    span, _, total = rest.partition("/")
+    first, _, last = span.partition("-")
+    if unit.lower() != "bytes" or not (first.isdigit() and last.isdigit() and (total.isdigit() or total == "*")):
+        shown = headers.get("Content-Range")
+        why = "does not say of which place" if shown is None else f"says of its place: {shown[:80]}"
+        raise FetchFailed(url, f"the server answered with a part, but {why}", where)
+    size = int(total) if total != "*" else None
+    if int(first) == where.offset and size is not None and int(last) == size - 1 < where.end - 1:
+        raise FetchFailed(url, f"the file has only {size} bytes", where)
+    if (int(first), int(last)) != (where.offset, where.end - 1):
+        raise FetchFailed(url, f"the server answered with bytes {first} to {last}", where, transient=True)
+    return SourceRecord(size, _stamp(headers))
+
+
+def check_whole(url: str, headers: Mapping[str, str], known: SourceRecord, most: int) -> int | None:
+    """The length of the body of an answer with the whole file; None when it is not said.
+
+    Raises `SourceChanged` when it is not the file that was seen before, `FetchFailed` when it is too large to be read.
+    """
+    found = facts_of_answer(headers)
+    compare(url, known, found)
+    if found.size is not None and found.size > most:
+        raise FetchFailed(url, f"has {found.size} bytes, and the server gives no parts: too much to be read whole")
+    return found.size
+
+
+def wait_of(headers: Mapping[str, str]) -> float | None:
+    """The seconds that ``Retry-After`` asks for: a number or a date (RFC 9110 10.2.3)."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isdigit():
+        return float(text)
+    if not text:
+        return None
+    from email.utils import parsedate_to_datetime
+    from time import time
+
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time())
+    except (ValueError, TypeError):
+        return None
+
+
+def _stamp(headers: Mapping[str, str]) -> str | None:
+    return headers.get("ETag") or headers.get("Last-Modified")
+
+
+def _encoded(headers: Mapping[str, str]) -> bool:
+    return headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity")

@@ -1,0 +1,107 @@
+"""Many processes add to one map: every addition is there, or its process was told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import byteatlas as ba
+from byteatlas.io import locks
+
+COMMAND = """
+import sys, byteatlas as ba
+try:
+    ba.append(sys.argv[1], [sys.argv[2]], "time")
+except ba.Conflict:
+    sys.exit(5)
+"""
+
+
+def archives(folder: Path, count: int) -> list[str]:
+    found = []
+    for i in range(count):
+        path = folder / f"{i:03d}.h5"
+        with h5py.File(path, "w") as f:
+            f["time"] = np.array([i], "i4")
+            f["time"].make_scale()
+            f["x"] = np.array([float(i)])
+            f["x"].dims[0].attach_scale(f["time"])
+        found.append(str(path))
+    return found
+
+
+@pytest.mark.parametrize(("name", "count"), [("all.json", 16), ("all.parquet", 8)])
+def test_processes_take_turns(name: str, count: int, tmp_path: Path) -> None:
+    first, *others = archives(tmp_path, 1 + count)
+    target = str(tmp_path / name)
+    ba.write(ba.scan(first), target)
+    running = [subprocess.Popen([sys.executable, "-c", COMMAND, target, path]) for path in others]
+    assert [process.wait(300) for process in running] == [0] * len(others)
+    opened: Any = ba.open(target)
+    assert opened["x"][...].tolist() == list(range(1 + count))
+    assert not [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+@pytest.mark.parametrize("target", ["all.json", "all.parquet"])
+def test_a_map_that_others_write_is_read_again(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are no locks: the map changes between reading and writing."""
+    first, second, third, fourth = archives(tmp_path, 4)
+    url = str(tmp_path / target)
+    ba.write(ba.scan(first), url)
+    monkeypatch.setattr(locks, "_acquired", lambda *_: None)
+    looked = locks.version_of
+    calls: list[str] = []
+
+    def overtaken(where: str, *rest: Any) -> Any:
+        calls.append(where)
+        if len(calls) == 2:  # before writing
+            ba.append(url, [second], "time")
+        return looked(where, *rest)
+
+    monkeypatch.setattr(locks, "version_of", overtaken)
+    ba.append(url, [third], "time")
+    opened: Any = ba.open(url)
+    assert opened["x"][...].tolist() == [0, 1, 2]
+
+    def always(where: str, *_: Any) -> Any:
+        calls.append(where)
+        return len(calls), None
+
+    monkeypatch.setattr(locks, "version_of", always)
+    with pytest.raises(ba.Conflict, match="written by others"):
+        ba.append(url, [fourth], "time")
+
+
+def test_who_waits_too_long_is_told(tmp_path: Path) -> None:
+    target = str(tmp_path / "a.json")
+    with locks.locked(target), pytest.raises(ba.Conflict, match="by others"), locks.locked(target, patience=0.01):
+        pass
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ba.FetchFailed, match="cannot be locked"), locks.locked(str(tmp_path / "no" / "a.json")):
+        pass
+
+
+def test_threads_take_turns(tmp_path: Path) -> None:
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        for _ in range(20):
+            with locks.locked(str(tmp_path / "a.json")):
+                inside.append(1)
+                most.append(len(inside))
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(most), max(most)) == (160, 1)
