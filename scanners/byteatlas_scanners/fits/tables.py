@@ -39,7 +39,7 @@ NEVER_PLAIN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class FitsTable:
+class TableHdu:
     """A table that is being presented."""
 
     unit: Hdu
@@ -67,7 +67,7 @@ def table_columns(
         raise Unsupported(Reason.LAYOUT, "a table that is no two-dimensional array of bytes")
     rows, stride = unit.shape
     check_inside(unit, unit.data + rows * stride, source)
-    table = FitsTable(unit, FitsRecords(rows, max(1, stride), unit.data, source, options.target_chunk), unpack)
+    table = TableHdu(unit, FitsRecords(rows, max(1, stride), unit.data, source, options.target_chunk), unpack)
     columns: Sequence[AsciiColumn | BinaryColumn]
     columns = [*ascii_columns(header, stride)] if unit.kind == "TABLE" else [*binary_columns(header, stride)]
     for name, column in zip(column_names(header, len(columns)), columns, strict=True):
@@ -77,7 +77,7 @@ def table_columns(
             yield name, error
 
 
-def _column(table: FitsTable, column: AsciiColumn | BinaryColumn, name: str) -> VirtualArray:
+def _column(table: TableHdu, column: AsciiColumn | BinaryColumn, name: str) -> VirtualArray:
     match column:
         case AsciiColumn():
             return _ascii(table, column)
@@ -90,7 +90,7 @@ def _column(table: FitsTable, column: AsciiColumn | BinaryColumn, name: str) -> 
 # --------------------------------------------------------------------------------------- ASCII tables
 
 
-def _ascii(table: FitsTable, column: AsciiColumn) -> VirtualArray:
+def _ascii(table: TableHdu, column: AsciiColumn) -> VirtualArray:
     header, records = table.unit.header, table.records
     if column.code == "A":
         text = np.dtype(f"S{column.width}")
@@ -119,7 +119,7 @@ def _text_type(column: AsciiColumn) -> np.dtype[np.generic]:
 # --------------------------------------------------------------------------------------- binary tables
 
 
-def _fixed(table: FitsTable, column: BinaryColumn, name: str) -> VirtualArray:
+def _fixed(table: TableHdu, column: BinaryColumn, name: str) -> VirtualArray:
     header, number = table.unit.header, column.number
     attributes = column_attributes(header, number, scaled=False)
     if column.code == "A":
@@ -145,14 +145,14 @@ def _inner(column: BinaryColumn) -> Shape:
     return column.dims or (() if column.repeat == 1 else (column.repeat,))
 
 
-def _characters(table: FitsTable, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
+def _characters(table: TableHdu, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
     """The first axis of TDIM is the length of the strings (section 7.3.2)."""
     length = column.dims[-1] if column.dims else column.repeat
     text = np.dtype(f"S{length}")
     return _made(table, column, name, Presented(column.dims[:-1], text, text, "number", attributes))
 
 
-def _logical(table: FitsTable, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
+def _logical(table: TableHdu, column: BinaryColumn, name: str, attributes: dict[str, JSON]) -> VirtualArray:
     """Bits and logical values, as stored or as Booleans."""
     inner, bits = _inner(column), column.code == "X"
     if table.unpack:
@@ -167,7 +167,7 @@ def _logical(table: FitsTable, column: BinaryColumn, name: str, attributes: dict
     return _made(table, column, name, Presented(inner, column.stored, column.stored, "number", attributes))
 
 
-def _made(table: FitsTable, column: BinaryColumn, name: str, what: Presented) -> VirtualArray:
+def _made(table: TableHdu, column: BinaryColumn, name: str, what: Presented) -> VirtualArray:
     """The array of a column."""
     inner, stored = what.inner, what.stored
     check_rank(len(inner) + 1)
@@ -177,7 +177,7 @@ def _made(table: FitsTable, column: BinaryColumn, name: str, what: Presented) ->
     return field_array(table.records, RecordField(inner, what.dtype, codec, names, what.attributes))
 
 
-def _variable(table: FitsTable, column: BinaryColumn) -> VirtualArray:
+def _variable(table: TableHdu, column: BinaryColumn) -> VirtualArray:
     """A column of arrays of different lengths, as one chunk: the rows and the heap."""
     unit, records = table.unit, table.records
     header, number = unit.header, column.number
