@@ -39,4 +39,5 @@ BUILT_IN = (
     BuiltIn("tiff", "byteatlas_scanners.tiff:SCANNER", (b"II\x2a\0", b"MM\0\x2a", b"II\x2b\0", b"MM\0\x2b")),
     BuiltIn("grib", "byteatlas_scanners.grib:SCANNER", words=(b"GRIB",)),
     BuiltIn("dmrpp", "byteatlas_scanners.dmrpp:SCANNER", words=(b"<", b"dap/dmrpp"), suffix=".dmrpp"),
+    BuiltIn("fits", "byteatlas_scanners.fits:SCANNER", (b"SIMPLE  =",)),
 )

@@ -100,6 +100,7 @@ STORED: dict[str, tuple[str, Path]] = {
         ("tiff", "*.tif"),
         ("grib", "gfs.grib2"),
         ("grib", "era.grib1"),
+        ("fits", "*.fits"),
     )
     for path in sorted((FIXTURES / kind).glob(pattern))
 }

@@ -1,8 +1,8 @@
-"""Mutate the netCDF-3, TIFF and GRIB fixtures: ``python -m tests.fuzz.run_raster {netcdf3,tiff,grib} [--cases N]``.
+"""Mutate netCDF-3, TIFF, GRIB and FITS fixtures and read them: ``python -m tests.fuzz.run_raster FORMAT [--cases N]``.
 
 Each mutant is scanned and all its arrays of moderate size are read. What may come out: values, or a `ByteatlasError`.
-Counted and listed are other exceptions, hangs and crashes (a batch of mutants runs in a forked child), and for netCDF-3
-values that differ from netCDF4-python's where both read something.
+Counted and listed are other exceptions, hangs and crashes (a batch of mutants runs in a forked child), and values that
+differ from netCDF4-python's and from astropy's where both read something.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from types import FrameType
 
 import imagecodecs
 import numpy as np
+from fixtures.fits.make_fits import FILES as FITS
 from fixtures.netcdf3.make_netcdf3 import FILES as NETCDF3
 from fixtures.tiff.make_tiff import FILES as TIFF
 from fixtures.tiff.make_tiff import ramp, tifffile_bytes
@@ -32,6 +33,9 @@ from tests.places import FIXTURES
 import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.errors import ByteatlasError
+from byteatlas.io.open import open_source
+from byteatlas.verifying.compare import first_difference
+from byteatlas.verifying.native.fits import open_fits
 
 MOST_BYTES = 16 << 20
 SECONDS = 10
@@ -71,7 +75,7 @@ def seeds(name: str) -> list[bytes]:
     """The files that mutants are made from."""
     if name == "grib":
         return [path.read_bytes() for path in sorted(FIXTURES.glob("grib/*.grib*")) if path.suffix != ".idx"]
-    files = NETCDF3 if name == "netcdf3" else {**TIFF, **MORE_TIFF}
+    files = {"netcdf3": NETCDF3, "fits": FITS, "tiff": {**TIFF, **MORE_TIFF}}[name]
     return [make() for make in files.values()]
 
 
@@ -153,6 +157,23 @@ def differs_from_netcdf4(file: Path, found: dict[str, np.ndarray]) -> str | None
     return None
 
 
+def differs_from_astropy(file: Path, found: dict[str, np.ndarray]) -> str | None:
+    """The first array that astropy reads with other values, or None."""
+    places = {item.path: item.locators for item in ba.scan(str(file), on_refusal="ignore").report}
+    try:
+        with open_fits(open_source(str(file))) as native:
+            units = [int(place.split("/")[1]) for there in places.values() for place in there]
+            if native.array("", (f"hdu/{max(units)}",)) is None:
+                return None  # it takes two units for one when something stands behind END, and numbers the rest anew
+            for name, values in found.items():
+                array = native.array(name, places[name])
+                if array is not None and first_difference(values, array.read(())) is not None:
+                    return name
+    except Exception:  # it is not astropy that is tested: whatever it raises, it does not answer
+        return None
+    return None
+
+
 class TookTooLong(BaseException):
     """A mutant was not read in time."""
 
@@ -173,6 +194,10 @@ def run_case(name: str, data: bytes, file: Path) -> str:
             wrong = differs_from_netcdf4(file, found)
             if wrong is not None:
                 return f"FAULT other values than netCDF4: {wrong}"
+        if name == "fits" and found:
+            wrong = differs_from_astropy(file, found)
+            if wrong is not None:
+                return f"FAULT other values than astropy: {wrong}"
         return said
     except TookTooLong:
         return "FAULT timeout"
@@ -235,7 +260,7 @@ def run(name: str, cases: int, seed: int, keep: Path | None = None) -> collectio
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("format", choices=["netcdf3", "tiff", "grib"])
+    parser.add_argument("format", choices=["netcdf3", "tiff", "grib", "fits"])
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)

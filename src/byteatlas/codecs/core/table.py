@@ -155,7 +155,16 @@ GRIB: Mapping[str, CodecRow] = {
 }
 """Whole messages. The codecs of kerchunk and gribberish for the same are among kerchunk's."""
 
-BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF, **GRIB}
+FITS: Mapping[str, CodecRow] = {
+    "byteatlas.fits_unsigned": row("fits.unsigned:make"),
+    "byteatlas.fits_column": row("fits.columns:make"),
+    "byteatlas.fits_ascii": row("fits.text:make"),
+    "byteatlas.fits_heap": row("fits.heap:make"),
+    "byteatlas.fits_tile": row("fits.tiles:make"),
+}
+"""What tables and compressed images of FITS files consist of."""
+
+BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF, **GRIB, **FITS}
 
 FAMILIES: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_": row("numcodecs.images:make"),
