@@ -1,4 +1,4 @@
-"""Decoders of packings, by edition and name. `docs/status/grib-packings.md` has the same table, which a test compares."""
+"""Decoders of packings, by edition and name; `docs/status/grib-packings.md` has the same table, and a test compares."""
 
 from __future__ import annotations
 
