@@ -110,7 +110,7 @@ def scanned(data: bytes, others: dict[str, bytes], **own: bool) -> tuple[Virtual
 
     def opener(url: str) -> Source:
         if url not in others:
-            raise FetchFailed(url, "not there") from FileNotFoundError(url)
+            raise FetchFailed(url, "not there", absent=True) from FileNotFoundError(url)
         return MemorySource(others[url], url)
 
     options = ScanOptions(extra={"grib": {**own}})
