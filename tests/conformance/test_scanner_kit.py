@@ -96,7 +96,14 @@ MADE: dict[str, tuple[str, Callable[[Path], Path]]] = {
 }
 STORED: dict[str, tuple[str, Path]] = {
     path.name: (kind, path)
-    for kind, pattern in (("hdf5", "*.h5"), ("netcdf3", "*.nc"), ("tiff", "*.tif"))
+    for kind, pattern in (
+        ("hdf5", "*.h5"),
+        ("netcdf3", "*.nc"),
+        ("tiff", "*.tif"),
+        ("grib", "gfs.grib2"),
+        ("grib", "era.grib1"),
+        ("fits", "*.fits"),
+    )
     for path in sorted((FIXTURES / kind).glob(pattern))
 }
 
