@@ -14,7 +14,7 @@ from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 from byteatlas.types import JSON
 from byteatlas.values import replace
 from byteatlas_scanners.eos.gctp import grid_mapping
-from byteatlas_scanners.eos.structure import Grid, Structure, Swath
+from byteatlas_scanners.eos.structure import EosGrid, Structure, Swath
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def _changed(
     return replace(group, groups={**group.groups, path[0]: _changed(group.groups[path[0]], path[1:], change, what)})
 
 
-def _grid(group: VirtualGroup, grid: Grid) -> VirtualGroup:
+def _grid(group: VirtualGroup, grid: EosGrid) -> VirtualGroup:
     """The fields' dimensions become y and x. Coordinates are cell centres."""
     mapping = grid_mapping(grid)
     attributes: dict[str, JSON] = {"grid_mapping": GRID_MAPPING} if mapping else {}
@@ -69,7 +69,7 @@ def _new(extra: Mapping[str, VirtualArray], group: VirtualGroup) -> dict[str, Vi
     return {name: array for name, array in extra.items() if name not in group.arrays and name not in group.groups}
 
 
-def _grid_fields(group: VirtualGroup, grid: Grid, attributes: Mapping[str, JSON]) -> VirtualGroup:
+def _grid_fields(group: VirtualGroup, grid: EosGrid, attributes: Mapping[str, JSON]) -> VirtualGroup:
     sizes = {"y": grid.rows, "x": grid.columns}
     names = {X_DIM: "x", Y_DIM: "y"}
     arrays: dict[str, VirtualArray] = {}
@@ -91,7 +91,7 @@ def _plain(dim: str | None) -> str | None:
     return None if dim is None else dim.partition(":")[0] or dim
 
 
-def _coordinates(grid: Grid) -> dict[str, VirtualArray]:
+def _coordinates(grid: EosGrid) -> dict[str, VirtualArray]:
     if grid.upper_left is None or grid.lower_right is None or not min(grid.columns, grid.rows) > 0:
         return {}
     if max(grid.columns, grid.rows) > LONGEST_AXIS:

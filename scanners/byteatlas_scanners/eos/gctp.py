@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from byteatlas.types import JSON
-from byteatlas_scanners.eos.structure import Grid, degrees
+from byteatlas_scanners.eos.structure import EosGrid, degrees
 
 ANGLE, LENGTH, SCALE = "angle", "length", "scale"
 
 
-class Parameter(NamedTuple):
+class GctpParameter(NamedTuple):
     """One parameter: its names in WKT and in CF, what it is, and its place among GCTP's."""
 
     wkt: str
@@ -24,61 +24,63 @@ class Parameter(NamedTuple):
     place: int
 
 
-class Projection(NamedTuple):
+class GctpProjection(NamedTuple):
     """One projection: its names in WKT and CF (None: it has none), and its parameters but for the false origin."""
 
     method: str
     cf: str | None
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[GctpParameter, ...]
     easting: str = "False easting"
     northing: str = "False northing"
 
 
-def _natural(longitude: str = "longitude_of_central_meridian") -> tuple[Parameter, Parameter]:
+def _natural(longitude: str = "longitude_of_central_meridian") -> tuple[GctpParameter, GctpParameter]:
     return (
-        Parameter("Latitude of natural origin", "latitude_of_projection_origin", ANGLE, 5),
-        Parameter("Longitude of natural origin", longitude, ANGLE, 4),
+        GctpParameter("Latitude of natural origin", "latitude_of_projection_origin", ANGLE, 5),
+        GctpParameter("Longitude of natural origin", longitude, ANGLE, 4),
     )
 
 
 CONIC = (
-    Parameter("Latitude of false origin", "latitude_of_projection_origin", ANGLE, 5),
-    Parameter("Longitude of false origin", "longitude_of_central_meridian", ANGLE, 4),
-    Parameter("Latitude of 1st standard parallel", "standard_parallel", ANGLE, 2),
-    Parameter("Latitude of 2nd standard parallel", "standard_parallel", ANGLE, 3),
+    GctpParameter("Latitude of false origin", "latitude_of_projection_origin", ANGLE, 5),
+    GctpParameter("Longitude of false origin", "longitude_of_central_meridian", ANGLE, 4),
+    GctpParameter("Latitude of 1st standard parallel", "standard_parallel", ANGLE, 2),
+    GctpParameter("Latitude of 2nd standard parallel", "standard_parallel", ANGLE, 3),
 )
-MERIDIAN = Parameter("Longitude of natural origin", "longitude_of_projection_origin", ANGLE, 4)
-PARALLEL = Parameter("Latitude of 1st standard parallel", "standard_parallel", ANGLE, 5)
+MERIDIAN = GctpParameter("Longitude of natural origin", "longitude_of_projection_origin", ANGLE, 4)
+PARALLEL = GctpParameter("Latitude of 1st standard parallel", "standard_parallel", ANGLE, 5)
 FALSE_ORIGIN = ("Easting at false origin", "Northing at false origin")
-PROJECTIONS: Mapping[str, Projection] = {
-    "ALBERS": Projection("Albers Equal Area", "albers_conical_equal_area", CONIC, *FALSE_ORIGIN),
-    "LAMCC": Projection("Lambert Conic Conformal (2SP)", "lambert_conformal_conic", CONIC, *FALSE_ORIGIN),
-    "MERCAT": Projection("Mercator (variant B)", "mercator", (PARALLEL, MERIDIAN)),
-    "PS": Projection(
+PROJECTIONS: Mapping[str, GctpProjection] = {
+    "ALBERS": GctpProjection("Albers Equal Area", "albers_conical_equal_area", CONIC, *FALSE_ORIGIN),
+    "LAMCC": GctpProjection("Lambert Conic Conformal (2SP)", "lambert_conformal_conic", CONIC, *FALSE_ORIGIN),
+    "MERCAT": GctpProjection("Mercator (variant B)", "mercator", (PARALLEL, MERIDIAN)),
+    "PS": GctpProjection(
         "Polar Stereographic (variant B)",
         "polar_stereographic",
         (
-            Parameter("Latitude of standard parallel", "standard_parallel", ANGLE, 5),
-            Parameter("Longitude of origin", "straight_vertical_longitude_from_pole", ANGLE, 4),
+            GctpParameter("Latitude of standard parallel", "standard_parallel", ANGLE, 5),
+            GctpParameter("Longitude of origin", "straight_vertical_longitude_from_pole", ANGLE, 4),
         ),
     ),
-    "TM": Projection(
+    "TM": GctpProjection(
         "Transverse Mercator",
         "transverse_mercator",
-        (*_natural(), Parameter("Scale factor at natural origin", "scale_factor_at_central_meridian", SCALE, 2)),
+        (*_natural(), GctpParameter("Scale factor at natural origin", "scale_factor_at_central_meridian", SCALE, 2)),
     ),
-    "LAMAZ": Projection(
+    "LAMAZ": GctpProjection(
         "Lambert Azimuthal Equal Area",
         "lambert_azimuthal_equal_area",
         _natural("longitude_of_projection_origin"),
     ),
-    "AZMEQD": Projection("Azimuthal Equidistant", "azimuthal_equidistant", _natural("longitude_of_projection_origin")),
-    "ORTHO": Projection("Orthographic", "orthographic", _natural("longitude_of_projection_origin")),
-    "SNSOID": Projection("Sinusoidal", "sinusoidal", (MERIDIAN,)),
-    "EQRECT": Projection("Equidistant Cylindrical", None, (PARALLEL, MERIDIAN)),
-    "ROBIN": Projection("Robinson", None, (MERIDIAN,)),
-    "MOLL": Projection("Mollweide", None, (MERIDIAN,)),
-    "CEA": Projection(
+    "AZMEQD": GctpProjection(
+        "Azimuthal Equidistant", "azimuthal_equidistant", _natural("longitude_of_projection_origin")
+    ),
+    "ORTHO": GctpProjection("Orthographic", "orthographic", _natural("longitude_of_projection_origin")),
+    "SNSOID": GctpProjection("Sinusoidal", "sinusoidal", (MERIDIAN,)),
+    "EQRECT": GctpProjection("Equidistant Cylindrical", None, (PARALLEL, MERIDIAN)),
+    "ROBIN": GctpProjection("Robinson", None, (MERIDIAN,)),
+    "MOLL": GctpProjection("Mollweide", None, (MERIDIAN,)),
+    "CEA": GctpProjection(
         "Lambert Cylindrical Equal Area",
         "lambert_cylindrical_equal_area",
         (PARALLEL, MERIDIAN._replace(cf="longitude_of_central_meridian")),
@@ -101,7 +103,7 @@ SPHEROIDS: Mapping[int, tuple[str, float, float]] = {
 WGS_84 = 12
 
 
-def grid_mapping(grid: Grid) -> dict[str, JSON]:
+def grid_mapping(grid: EosGrid) -> dict[str, JSON]:
     """Attributes of the grid mapping variable; empty for a projection that cannot be said."""
     name, a, b = _figure(grid)
     figure: dict[str, JSON] = {"earth_radius": a} if a == b else {"semi_major_axis": a, "semi_minor_axis": b}
@@ -124,7 +126,7 @@ def grid_mapping(grid: Grid) -> dict[str, JSON]:
     return {**(cf if projection.cf else {}), "crs_wkt": text, "spatial_ref": text}
 
 
-def _projected(grid: Grid) -> tuple[Projection, list[float], tuple[float, float]] | None:
+def _projected(grid: EosGrid) -> tuple[GctpProjection, list[float], tuple[float, float]] | None:
     projection = PROJECTIONS.get(SAME.get(grid.projection, grid.projection))
     if projection is None:
         return None
@@ -136,14 +138,14 @@ def _projected(grid: Grid) -> tuple[Projection, list[float], tuple[float, float]
     return projection, values, (given[6], given[7])
 
 
-def _utm(grid: Grid) -> tuple[Projection, list[float], tuple[float, float]] | None:
+def _utm(grid: EosGrid) -> tuple[GctpProjection, list[float], tuple[float, float]] | None:
     """South of the equator zones are negative."""
     if not 1 <= abs(grid.zone) <= 60:
         return None
     return PROJECTIONS["TM"], [0.0, 6.0 * abs(grid.zone) - 183, 0.9996], (500000.0, 0.0 if grid.zone > 0 else 1e7)
 
 
-def _figure(grid: Grid) -> tuple[str, float, float]:
+def _figure(grid: EosGrid) -> tuple[str, float, float]:
     """Name and axes of the ellipsoid: by its number, or as the first two parameters give it."""
     first, second = abs(grid.parameters[0]), abs(grid.parameters[1])
     if grid.sphere in SPHEROIDS and not (grid.sphere == 0 and first):
@@ -171,7 +173,7 @@ def _geographic(name: str, a: float, b: float) -> str:
     return f'CRS["{label}",DATUM["{datum}",{ellipsoid}],PRIMEM["Greenwich",0,{DEGREE}]'
 
 
-def _wkt(name: str, base: str, projection: Projection, values: list[float], false: tuple[float, float]) -> str:
+def _wkt(name: str, base: str, projection: GctpProjection, values: list[float], false: tuple[float, float]) -> str:
     units = {ANGLE: DEGREE, LENGTH: METRE, SCALE: 'SCALEUNIT["unity",1]'}
     parameters = [
         f'PARAMETER["{p.wkt}",{v!r},{units[p.kind]}]' for p, v in zip(projection.parameters, values, strict=True)
@@ -188,7 +190,7 @@ def _wkt(name: str, base: str, projection: Projection, values: list[float], fals
     return f'PROJCRS["{quoted}",BASEGEOG{base}],CONVERSION["{projection.method}",{method}],CS[Cartesian,2],{axes}]'
 
 
-def _axes(projection: Projection, values: list[float]) -> list[tuple[str, str]]:
+def _axes(projection: GctpProjection, values: list[float]) -> list[tuple[str, str]]:
     """Both axes point away from a pole."""
     if projection.cf != "polar_stereographic":
         return [("easting (E)", "east"), ("northing (N)", "north")]

@@ -14,7 +14,7 @@ ORIGINS = {"HDFE_GD_UL": (1, 1), "HDFE_GD_UR": (-1, 1), "HDFE_GD_LL": (1, -1), "
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class EosGrid:
     """One grid.
 
     Attributes:
@@ -52,7 +52,7 @@ class Swath:
 class Structure:
     """All of a file."""
 
-    grids: tuple[Grid, ...] = ()
+    grids: tuple[EosGrid, ...] = ()
     swaths: tuple[Swath, ...] = ()
 
 
@@ -66,7 +66,7 @@ def parse_structure(text: str) -> Structure:
     )
 
 
-def _grid(each: Odl) -> Grid | None:
+def _grid(each: Odl) -> EosGrid | None:
     columns, rows, name = each.get("XDim"), each.get("YDim"), each.get("GridName")
     if not isinstance(columns, int) or not isinstance(rows, int) or not isinstance(name, str):
         return None
@@ -76,7 +76,7 @@ def _grid(each: Odl) -> Grid | None:
         corners = [None if c is None else (degrees(c[0]), degrees(c[1])) for c in corners]
     parameters = each.get("ProjParams")
     numbers = tuple(float(v) for v in parameters if isinstance(v, (int, float))) if isinstance(parameters, list) else ()
-    return Grid(
+    return EosGrid(
         name, columns, rows, corners[0], corners[1], projection, numbers[:15] + (0.0,) * max(0, 15 - len(numbers)),
         _integer(each.get("SphereCode"), -1), _integer(each.get("ZoneCode"), 0),
         ORIGINS.get(str(each.get("GridOrigin", "")).removeprefix("HE5_"), (1, 1)),

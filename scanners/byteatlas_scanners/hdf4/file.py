@@ -12,7 +12,7 @@ from byteatlas.scanning.parsers import gather
 from byteatlas.scanning.report import detail_of
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
-from byteatlas_scanners.hdf4.format.directory import Directory, Key, read_directory
+from byteatlas_scanners.hdf4.format.directory import Directory, TagRef, read_directory
 from byteatlas_scanners.hdf4.format.elements import load_one
 from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vdata import Vdata, parse_vdata
@@ -45,14 +45,14 @@ class Hdf4File:
     directory: Directory
     source: SourceInfo
     options: ScanOptions
-    records: dict[Key, bytes | FileFault] = field(default_factory=dict)
+    records: dict[TagRef, bytes | FileFault] = field(default_factory=dict)
     groups: dict[int, Vgroup | FileFault] = field(default_factory=dict)
     tables: dict[int, Vdata | FileFault] = field(default_factory=dict)
     values: dict[int, JSON | FileFault] = field(default_factory=dict)
 
     def record(self, tag: int, ref: int) -> bytes:
         """A small element's bytes. Raises the fault that it has."""
-        found = self.records.get(Key(tag, ref))
+        found = self.records.get(TagRef(tag, ref))
         if isinstance(found, FileFault):
             raise found
         if found is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf4.file import Hdf4File
-from byteatlas_scanners.hdf4.format.directory import Key
+from byteatlas_scanners.hdf4.format.directory import TagRef
 from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vgroup import Vgroup
 
@@ -33,11 +33,11 @@ class Hierarchy:
     """
 
     paths: dict[int, str] = field(default_factory=dict)
-    homes: dict[Key, str] = field(default_factory=dict)
+    homes: dict[TagRef, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     owners: dict[str, list[Vgroup]] = field(default_factory=dict)
 
-    def home(self, *keys: Key) -> str:
+    def home(self, *keys: TagRef) -> str:
         """The group of an element that may be named by several keys; "" for the root."""
         return next((self.homes[key] for key in keys if key in self.homes), "")
 

@@ -18,7 +18,7 @@ from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.hdf4.build import place, serializer
 from byteatlas_scanners.hdf4.file import Hdf4File, load_attributes
-from byteatlas_scanners.hdf4.format.directory import Key
+from byteatlas_scanners.hdf4.format.directory import TagRef
 from byteatlas_scanners.hdf4.format.elements import ChunkedElement, Element, PlainElement, find_element
 from byteatlas_scanners.hdf4.format.records import RecordCursor
 from byteatlas_scanners.hdf4.format.tags import RASTER_RLE, ElementTag
@@ -45,13 +45,13 @@ class RasterImage:
 
     index: int
     name: str
-    keys: tuple[Key, ...]
-    data: Key
+    keys: tuple[TagRef, ...]
+    data: TagRef
     size: Shape
     dtype: np.dtype[np.generic]
     interlace: int = BY_PIXEL
     compression: int = 0
-    palette: Key | None = None
+    palette: TagRef | None = None
     attributes: Mapping[str, JSON] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
 
@@ -99,7 +99,7 @@ def _of_vgroups(file: Hdf4File, groups: list[Vgroup]) -> Iterator[RasterImage]:
     for group in groups:
         refs = [ref for tag, ref in group.members if tag == ElementTag.VDATA_HEADER]
         attributes, lost = file.attributes(refs)
-        image = _described(file, dict(group.members), group.name, Key(ElementTag.VGROUP, group.ref))
+        image = _described(file, dict(group.members), group.name, TagRef(ElementTag.VGROUP, group.ref))
         if image is not None:
             # Whatever it says of interlacing: the library writes such images pixel by pixel.
             yield replace(image, interlace=BY_PIXEL, attributes=attributes, lost=tuple(lost))
@@ -116,20 +116,20 @@ def _of_groups(file: Hdf4File) -> Iterator[RasterImage]:
                 yield image
 
 
-def _described(file: Hdf4File, members: dict[int, int], name: str, key: Key) -> RasterImage | None:
+def _described(file: Hdf4File, members: dict[int, int], name: str, key: TagRef) -> RasterImage | None:
     """An image as its group's members say; None without size or data."""
-    data = next((Key(tag, members[tag]) for tag in DATA_TAGS if tag in members), None)
+    data = next((TagRef(tag, members[tag]) for tag in DATA_TAGS if tag in members), None)
     if data is None or ElementTag.IMAGE_DIMENSIONS not in members:
         return None
     try:
         record = RecordCursor(file.record(ElementTag.IMAGE_DIMENSIONS, members[ElementTag.IMAGE_DIMENSIONS]))
         columns, rows = record.number(4), record.number(4)
-        kind = Key(*record.numbers(2))
+        kind = TagRef(*record.numbers(2))
         parts, interlace, compression = record.number(2), record.number(2), record.number(2)
         dtype = type_of_record(file.record(*kind), 0) if kind.ref else np.dtype("u1")
     except FileFault:
         return None
-    palette = Key(ElementTag.PALETTE, members[ElementTag.PALETTE]) if ElementTag.PALETTE in members else None
+    palette = TagRef(ElementTag.PALETTE, members[ElementTag.PALETTE]) if ElementTag.PALETTE in members else None
     size = (rows, columns, max(1, parts))
     keys = (key, data)
     return RasterImage(
@@ -146,11 +146,13 @@ def _oldest(file: Hdf4File) -> Iterator[RasterImage]:
     """Images of eight bits that belong to no group."""
     for tag, compression in COMPRESSED_8.items():
         for key in file.directory.of_tags(tag):
-            raw = file.records.get(Key(ElementTag.IMAGE_SIZE_8, key.ref))
+            raw = file.records.get(TagRef(ElementTag.IMAGE_SIZE_8, key.ref))
             if isinstance(raw, bytes) and len(raw) >= 4:
                 columns, rows = RecordCursor(raw).numbers(2)
                 palette = (
-                    Key(ElementTag.PALETTE_8, key.ref) if file.directory.find(ElementTag.PALETTE_8, key.ref) else None
+                    TagRef(ElementTag.PALETTE_8, key.ref)
+                    if file.directory.find(ElementTag.PALETTE_8, key.ref)
+                    else None
                 )
                 yield RasterImage(
                     0, f"Raster Image #{key.ref}", (key,), key, (rows, columns, 1), np.dtype("u1"),

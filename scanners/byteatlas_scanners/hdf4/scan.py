@@ -18,7 +18,7 @@ from byteatlas_scanners.eos.structure import parse_structure
 from byteatlas_scanners.hdf4 import sds_groups, sds_vgroups
 from byteatlas_scanners.hdf4.build import dataset_array
 from byteatlas_scanners.hdf4.file import Hdf4File, load_attributes, open_file
-from byteatlas_scanners.hdf4.format.directory import Key
+from byteatlas_scanners.hdf4.format.directory import TagRef
 from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.format.vgroup import Vgroup
 from byteatlas_scanners.hdf4.hierarchy import Hierarchy, arrange, legal, unused
@@ -80,7 +80,7 @@ def _datasets(file: Hdf4File, contents: SdsContents, tree: TreeInMaking) -> Pars
     found = yield from gather([dataset_array(file, dataset) for dataset in contents.datasets])
     for dataset, array in zip(contents.datasets, found, strict=True):
         home = (
-            tree.hierarchy.home(Key(ElementTag.NDG, dataset.ref), Key(ElementTag.SDG, dataset.ref))
+            tree.hierarchy.home(TagRef(ElementTag.NDG, dataset.ref), TagRef(ElementTag.SDG, dataset.ref))
             if dataset.ref
             else ""
         )
@@ -113,7 +113,7 @@ def _tables(file: Hdf4File, tree: TreeInMaking) -> Parse[None]:
         if isinstance(table, FileFault):
             tree.report.append(refusal(tree.path("", f"vdata_{ref}"), table, (f"vdata/{ref}",)))
     for (ref, table), arrays in zip(sound, found, strict=True):
-        path = tree.path(tree.hierarchy.home(Key(ElementTag.VDATA_HEADER, ref)), table.name or f"vdata_{ref}")
+        path = tree.path(tree.hierarchy.home(TagRef(ElementTag.VDATA_HEADER, ref)), table.name or f"vdata_{ref}")
         if isinstance(arrays, FileFault):
             tree.report.append(refusal(path, arrays, (f"vdata/{ref}",)))
             continue

@@ -16,7 +16,7 @@ from byteatlas.scanning.parsers import gather, one
 from byteatlas.types import JSON, ByteRange
 from byteatlas.values import dataclass
 from byteatlas_scanners.hdf4.file import Hdf4File
-from byteatlas_scanners.hdf4.format.directory import Key
+from byteatlas_scanners.hdf4.format.directory import TagRef
 from byteatlas_scanners.hdf4.format.elements import Element, find_element
 from byteatlas_scanners.hdf4.format.records import RecordCursor, text
 from byteatlas_scanners.hdf4.format.tags import ElementTag
@@ -33,7 +33,7 @@ STRINGS = ((ElementTag.LABELS, "long_name"), (ElementTag.UNITS, "units"), (Eleme
 class OldGroup:
     """One group: what its members say, and where its data and scales are."""
 
-    key: Key
+    key: TagRef
     members: dict[int, int]
 
     def ref(self, tag: int) -> int:
@@ -197,7 +197,7 @@ def _range(raw: bytes, dtype: np.dtype[np.generic]) -> dict[str, JSON]:
     return {"valid_max": most, "valid_min": least}
 
 
-def _annotations(file: Hdf4File, key: Key) -> dict[str, JSON]:
+def _annotations(file: Hdf4File, key: TagRef) -> dict[str, JSON]:
     """Descriptions and labels of a group."""
     found: dict[str, JSON] = {}
     for tag, name in ((ElementTag.DATA_DESCRIPTION, "remarks"), (ElementTag.DATA_LABEL, "anno_label")):

@@ -26,7 +26,7 @@ MANY = (ElementTag.CHUNK, ElementTag.COMPRESSED)
 ENTRIES = np.dtype([("tag", ">u2"), ("ref", ">u2"), ("offset", ">u4"), ("length", ">u4")])
 
 
-class Key(NamedTuple):
+class TagRef(NamedTuple):
     """What names an element: its tag, without the mark of special elements, and its reference number."""
 
     tag: int
@@ -85,10 +85,10 @@ class Directory:
             return None
         return ElementPlace(int(self.offsets[row]), int(self.lengths[row]), bool(self.special[row]))
 
-    def of_tags(self, *tags: int) -> list[Key]:
+    def of_tags(self, *tags: int) -> list[TagRef]:
         """The keys of all elements with one of these tags."""
         mine = self.keys[np.isin(self.keys >> 16, tags)]
-        return [Key(key >> 16, key & 0xFFFF) for key in dict.fromkeys(mine.tolist())]
+        return [TagRef(key >> 16, key & 0xFFFF) for key in dict.fromkeys(mine.tolist())]
 
 
 def read_directory(size: int) -> Parse[Directory]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from byteatlas.errors import Unsupported
 from byteatlas.scanning.reasons import Reason
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf4.format.directory import Key
+from byteatlas_scanners.hdf4.format.directory import TagRef
 from byteatlas_scanners.hdf4.format.records import RecordCursor
 
 NEWEST, WITH_ATTRIBUTES = 4, 1
@@ -25,7 +25,7 @@ class Vgroup:
     ref: int
     name: str
     kind: str
-    members: tuple[Key, ...]
+    members: tuple[TagRef, ...]
     attributes: tuple[int, ...] = ()
 
 
@@ -41,7 +41,7 @@ def parse_vgroup(ref: int, raw: bytes, base: int) -> Vgroup:
     attributes: list[int] = []
     if version_of(raw, base) == NEWEST and record.number(4) & WITH_ATTRIBUTES:
         attributes = record.numbers(2 * min(record.number(4), len(raw)))[1::2]
-    return Vgroup(ref, name, kind, tuple(map(Key, tags, refs)), tuple(attributes))
+    return Vgroup(ref, name, kind, tuple(map(TagRef, tags, refs)), tuple(attributes))
 
 
 def version_of(raw: bytes, base: int) -> int:
