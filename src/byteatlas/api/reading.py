@@ -10,7 +10,6 @@ from byteatlas.io.access import Access
 from byteatlas.values import replace
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
     from byteatlas.combining.model import CombineOptions, ReadArray
@@ -48,7 +47,7 @@ def chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Ma
     return replace(changed, concat=dims) if dims else changed
 
 
-def check_options(kind: type[DataclassInstance], more: Mapping[str, Any]) -> None:
+def check_options(kind: type[Any], more: Mapping[str, Any]) -> None:
     """Raise `BadRequest` for a name that is no option of this kind."""
     from dataclasses import fields
 
