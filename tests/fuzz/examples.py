@@ -56,7 +56,7 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Any]] = {
         "order": "<",
         "count": 256,
         "scale": 0,
-    },  # fmt: skip
+    },
     "byteatlas.hdf5-bitshuffle": {"itemsize": 4, "compressor": "lz4"},
     "byteatlas.hdf5-plugin": {"filter": "sz3", "values": [2, 0, 16, 16, 0, 1062232653, 3539053052, 0, 0, 0, 0, 0, 0]},
     "byteatlas.hdf5-zfp": {"header": "7a6670053cf0000301c07fc2000000000000", "bits": 96},
@@ -66,7 +66,7 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Any]] = {
         "bits_per_pixel": 8,
         "pixels_per_scanline": 64,
         "header": True,
-    },  # fmt: skip
+    },
     "numcodecs.szip": {"mask": 141, "pixels-per-block": 16},
     "numcodecs.imagecodecs_packints": {"dtype": "<u2", "bitspersample": 12, "runlen": 16},
     "numcodecs.fixedscaleoffset": {"scale": 10, "offset": 1, "dtype": "<i4", "astype": "<i2"},
@@ -93,14 +93,14 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Any]] = {
             [277, 3, [1]],
             [278, 4, [16]],
         ],
-    },  # fmt: skip
+    },
     "imagecodecs_szip": {
         "options_mask": 141,
         "pixels_per_block": 16,
         "bits_per_pixel": 8,
         "pixels_per_scanline": 64,
         "header": True,
-    },  # fmt: skip
+    },
     **{f"numcodecs.imagecodecs_ccitt{kind}": {"height": 16, "width": 16} for kind in ("rle", "fax3", "fax4")},
     "byteatlas.hdf5-elements": {"layout": "<i4"},
     "numcodecs.quantize": {"digits": 2, "dtype": "<f4"},

@@ -24,6 +24,7 @@ import struct
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, BinaryIO
 
 REQUEST = struct.Struct("<IQ")
@@ -104,8 +105,7 @@ def limit(head: dict[str, Any]) -> None:
     seconds = int(used.ru_utime + used.ru_stime) + head["seconds"]
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
     try:
-        with open("/proc/self/statm") as file:
-            pages = int(file.read().split()[0])
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
     except (OSError, ValueError):
         return
     most = pages * resource.getpagesize() + head["memory"]
