@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
 from byteatlas.io.access import Access
+from byteatlas.io.kind import kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.output import draft_of, draft_start, new_file
 from byteatlas.io.storage_options import StorageOptions
@@ -57,7 +58,7 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
     stays, and the next block for the same local file goes on from there.
 
     Raises:
-        Conflict: there is such a ZIP file.
+        Conflict: there is such a ZIP file, a file where a folder should be, or a map.
         Forbidden: a store or a kind of storage that is read only.
         FetchFailed: the storage cannot be reached. MissingExtra: its package is not installed.
     """
@@ -73,6 +74,7 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
         elif Path(path).exists() and not Path(path).is_dir():
             raise Conflict([f"{url} is a file"], "write")
         else:
+            check_no_map(url)
             yield DirectoryStore(path, writable=True)
     elif isinstance(target, MutableMapping):
         yield MappingStore(target, writable=True)
@@ -82,6 +84,13 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
         raise Forbidden(target.url, "a store that cannot be written to")
     else:
         raise BadRequest(f"{type(target).__name__} is no path, URL, mapping or store")
+
+
+def check_no_map(folder: str) -> None:
+    """Raises `Conflict` for a local folder that is a reference map: its documents have the names of a store's."""
+    path = Path(local_path(folder) or folder)
+    if path.is_dir() and any(path.iterdir()) and kind_of(folder) == "parquet":
+        raise Conflict([f"{folder} is a reference map"], "write")
 
 
 @contextmanager

@@ -176,7 +176,7 @@ class HttpSource:
         async with self._answer("HEAD", PLAIN) as answer:
             if answer.status == 200 and "Content-Encoding" not in answer.headers:
                 found = facts_of_answer(answer.headers)
-                if found.size is not None:
+                if found.size:  # 0 is also what servers say that do not know
                     self._learn(found)
                     return
             elif answer.status in (404, 410):
