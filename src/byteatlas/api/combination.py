@@ -104,6 +104,7 @@ def concat(
     and errors are those of `combine`.
     """
     expect_many(groups, "groups")
+    groups = list(groups)
     for group in groups:
         expect_group(group)
     how = _given(access, storage_options, policy)
@@ -144,6 +145,8 @@ def append(
         return _appended(target, "the map", inputs, given, asked)
     from byteatlas.io.locks import locked
 
+    if not isinstance(target, (str, os.PathLike)):
+        raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
     url = os.fspath(target)
     with locked(url):
         for _ in range(TRIES):

@@ -43,9 +43,11 @@ def chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Ma
 
     if options is not None and not isinstance(options, CombineOptions):
         raise BadRequest(f"options is {type(options).__name__}, CombineOptions was expected")
-    dims = (concat,) if isinstance(concat, str) else tuple(concat)
     known = [f.name for f in fields(CombineOptions)]
     if strange := [name for name in more if name not in known]:
         raise BadRequest(unknown_text("option", strange[0], known))
     changed = replace(options or CombineOptions(), **more)
-    return replace(changed, concat=dims) if dims else changed
+    if isinstance(concat, (tuple, list)) and not concat:
+        return changed
+    dims: Any = concat  # checked, and made a tuple, there
+    return replace(changed, concat=dims)

@@ -22,6 +22,7 @@ from byteatlas.io.kind import kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.output import draft_of, draft_start, new_file
 from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.urls import fault_of
 from byteatlas.store.base import Store, WritableStore, is_zip
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MappingStore
@@ -64,6 +65,8 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
     """
     if isinstance(target, (str, os.PathLike)):
         url = os.fspath(target)
+        if fault := fault_of(url):
+            raise BadRequest(f"{url} {fault}".replace("\0", "?"))
         if is_zip(url):
             with staged_zip(url, storage_options) as store:
                 yield store

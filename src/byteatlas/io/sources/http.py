@@ -182,11 +182,11 @@ class HttpSource:
             elif answer.status in (404, 410):
                 self._refuse(answer, None)
         async with self._answer("GET", {"Range": "bytes=0-0", **PLAIN}) as answer:
+            if answer.status == 416 or answer.headers.get("Content-Range", "").endswith("/0"):  # empty: no first byte
+                await self._all()
+                return
             if answer.status == 206:
                 self._learn(check_part(self._url, answer.headers, ByteRange(0, 1)), parts=True)
-                return
-            if answer.status == 416:  # an empty file has no first byte
-                await self._all()
                 return
             self._refuse(answer, None)
             if "Content-Encoding" not in answer.headers:
