@@ -1,8 +1,8 @@
-"""Mutate the netCDF-3 and TIFF fixtures and read them: ``python -m tests.fuzz.run_raster {netcdf3,tiff} [--cases N]``.
+"""Mutate netCDF-3, TIFF, GRIB and FITS fixtures and read them: ``python -m tests.fuzz.run_raster FORMAT [--cases N]``.
 
 Each mutant is scanned and all its arrays of moderate size are read. What may come out: values, or a `ByteatlasError`.
-Counted and listed are other exceptions, hangs and crashes (a batch of mutants runs in a forked child), and for netCDF-3
-values that differ from netCDF4-python's where both read something.
+Counted and listed are other exceptions, hangs and crashes (a batch of mutants runs in a forked child), and values that
+differ from netCDF4-python's and from astropy's where both read something.
 """
 
 from __future__ import annotations
@@ -22,15 +22,20 @@ from types import FrameType
 
 import imagecodecs
 import numpy as np
+from fixtures.fits.make_fits import FILES as FITS
 from fixtures.netcdf3.make_netcdf3 import FILES as NETCDF3
 from fixtures.tiff.make_tiff import FILES as TIFF
 from fixtures.tiff.make_tiff import ramp, tifffile_bytes
 from fixtures.tiff.raw_tiff import LONG, SHORT, Raw, gray, write
 from tests.fuzz.crash import crash_place
+from tests.places import FIXTURES
 
 import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.errors import ByteatlasError
+from byteatlas.io.open import open_source
+from byteatlas.verifying.compare import first_difference
+from byteatlas.verifying.native.fits import open_fits
 
 MOST_BYTES = 16 << 20
 SECONDS = 10
@@ -68,11 +73,19 @@ MORE_TIFF: dict[str, Callable[[], bytes]] = {
 
 def seeds(name: str) -> list[bytes]:
     """The files that mutants are made from."""
-    files = NETCDF3 if name == "netcdf3" else {**TIFF, **MORE_TIFF}
+    if name == "grib":
+        return [path.read_bytes() for path in sorted(FIXTURES.glob("grib/*.grib*")) if path.suffix != ".idx"]
+    files = {"netcdf3": NETCDF3, "fits": FITS, "tiff": {**TIFF, **MORE_TIFF}}[name]
     return [make() for make in files.values()]
 
 
-def mutate(data: bytes, rng: random.Random) -> bytes:
+def near_heads(data: bytes, rng: random.Random) -> int:
+    """A place in the sections of one of the messages of a GRIB file."""
+    begin = data.rfind(b"GRIB", 0, rng.randrange(len(data)) + 4)
+    return max(begin, 0) + rng.randrange(250)
+
+
+def mutate(data: bytes, rng: random.Random, name: str = "tiff") -> bytes:
     """One mutant. Most changes fall into the structures, which are at the beginning or at the end."""
     out = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
@@ -81,6 +94,8 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
         at = rng.choice(
             (rng.randrange(len(out)), rng.randrange(min(len(out), 600)), -rng.randrange(min(len(out), 300)) - 1)
         )
+        if name == "grib" and rng.random() < 0.8:
+            at = near_heads(data, rng)
         at %= len(out)
         match rng.randrange(6):
             case 0:
@@ -117,7 +132,8 @@ def read_all(file: Path) -> tuple[dict[str, np.ndarray], str]:
         try:
             node = root[item.path]
             if isinstance(node, Array) and node.nbytes <= MOST_BYTES:
-                found[item.path] = np.asarray(node[...])
+                values = found[item.path] = np.asarray(node[...])
+                assert values.shape == node.shape
         except ByteatlasError as error:
             said = type(error).__name__
     return found, said
@@ -137,6 +153,23 @@ def differs_from_netcdf4(file: Path, found: dict[str, np.ndarray]) -> str | None
                     if expected.shape == values.shape and expected.tobytes() != values.tobytes():
                         return name
     except (OSError, RuntimeError, MemoryError, IndexError, ValueError, AttributeError, UnicodeDecodeError):
+        return None
+    return None
+
+
+def differs_from_astropy(file: Path, found: dict[str, np.ndarray]) -> str | None:
+    """The first array that astropy reads with other values, or None."""
+    places = {item.path: item.locators for item in ba.scan(str(file), on_refusal="ignore").report}
+    try:
+        with open_fits(open_source(str(file))) as native:
+            units = [int(place.split("/")[1]) for there in places.values() for place in there]
+            if native.array("", (f"hdu/{max(units)}",)) is None:
+                return None  # it takes two units for one when something stands behind END, and numbers the rest anew
+            for name, values in found.items():
+                array = native.array(name, places[name])
+                if array is not None and first_difference(values, array.read(())) is not None:
+                    return name
+    except Exception:  # it is not astropy that is tested: whatever it raises, it does not answer
         return None
     return None
 
@@ -161,6 +194,10 @@ def run_case(name: str, data: bytes, file: Path) -> str:
             wrong = differs_from_netcdf4(file, found)
             if wrong is not None:
                 return f"FAULT other values than netCDF4: {wrong}"
+        if name == "fits" and found:
+            wrong = differs_from_astropy(file, found)
+            if wrong is not None:
+                return f"FAULT other values than astropy: {wrong}"
         return said
     except TookTooLong:
         return "FAULT timeout"
@@ -177,7 +214,7 @@ def mutants(name: str, seed: int, start: int, stop: int) -> Iterator[tuple[int, 
     originals = seeds(name)
     for number in range(start, stop):
         rng = random.Random(f"{seed}/{number}")
-        yield number, mutate(rng.choice(originals), rng)
+        yield number, mutate(rng.choice(originals), rng, name)
 
 
 def run_batch(name: str, seed: int, start: int, stop: int, folder: Path) -> list[tuple[int, str]]:
@@ -223,7 +260,7 @@ def run(name: str, cases: int, seed: int, keep: Path | None = None) -> collectio
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("format", choices=["netcdf3", "tiff"])
+    parser.add_argument("format", choices=["netcdf3", "tiff", "grib", "fits"])
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)

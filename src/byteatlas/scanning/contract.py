@@ -89,7 +89,18 @@ class Ahead(NamedTuple):
     url: str | None = None
 
 
-Ask: TypeAlias = ByteRange | Elsewhere | Stat | Whole | Decode | Ahead
+class Apart(NamedTuple):
+    """A byte range of the file itself that stands alone: nothing near it will be asked for. The answer is its bytes.
+
+    Remote files are read in blocks, which parsers that follow small structures need. For the heads of thousands of
+    large messages a block each would be most of what is fetched.
+    """
+
+    offset: int
+    length: int
+
+
+Ask: TypeAlias = ByteRange | Elsewhere | Stat | Whole | Decode | Ahead | Apart
 """`ByteRange`: bytes of the file itself. The answer is exactly as many bytes."""
 
 

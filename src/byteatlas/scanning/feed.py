@@ -29,7 +29,7 @@ from byteatlas.io.stamp import stamp_of
 from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.meta.model import CodecSpec
-from byteatlas.scanning.contract import Ahead, Answer, Ask, Decode, Elsewhere, Fault, Stat, Whole
+from byteatlas.scanning.contract import Ahead, Answer, Apart, Ask, Decode, Elsewhere, Fault, Stat, Whole
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import replace
@@ -72,6 +72,7 @@ class Feed:
             return _ranges(self._main, ranges, self._size)
         answers: list[Answer] = [None] * len(asks)
         places: dict[tuple[str, str | None] | None, list[int]] = {}
+        apart: dict[int, ByteRange] = {}
         for i, ask in enumerate(asks):
             match ask:
                 case ByteRange():
@@ -86,11 +87,17 @@ class Feed:
                     answers[i] = self._decoded(ask)
                 case Ahead():
                     self._ahead(ask)
+                case Apart(offset, length):
+                    apart[i] = ByteRange(offset, length)
                 case _:
                     raise TypeError(f"a parser asked for {ask!r}")
         for name, which in places.items():
             wanted = [a.range if isinstance(a := asks[i], Elsewhere) else a for i in which]
             for i, found in zip(which, self._read(name, wanted), strict=True):
+                answers[i] = found
+        if apart:
+            main = self._main.apart() if isinstance(self._main, BlockCache) else self._main
+            for i, found in zip(apart, _ranges(main, [*apart.values()], self._size), strict=True):
                 answers[i] = found
         return answers
 

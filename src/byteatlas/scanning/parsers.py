@@ -16,6 +16,7 @@ from byteatlas.scanning.contract import (
     MOST_WHOLE,
     Ahead,
     Answer,
+    Apart,
     Ask,
     Decode,
     Elsewhere,
@@ -52,7 +53,7 @@ def read(asks: Sequence[ByteRange | Elsewhere | Decode]) -> Parse[list[Buffer]]:
     return buffers((yield asks))
 
 
-def one(ask: ByteRange | Elsewhere | Decode) -> Parse[Buffer]:
+def one(ask: ByteRange | Elsewhere | Decode | Apart) -> Parse[Buffer]:
     """The bytes of one ask. Raises `FileFault`."""
     (answer,) = buffers((yield (ask,)))
     return answer
@@ -194,6 +195,8 @@ def _of_other(url: str, ask: Ask) -> Ask:
     match ask:
         case ByteRange():
             return Elsewhere(url, ask)
+        case Apart(offset, length):
+            return Elsewhere(url, ByteRange(offset, length))
         case Ahead(offset, length, None):
             return Ahead(offset, length, url)
         case _:
@@ -219,11 +222,11 @@ def within(window: ByteRange, parser: Parse[T]) -> Parse[T]:
 
 def _in_window(window: ByteRange, ask: Ask) -> Ask | Fault:
     match ask:
-        case ByteRange(offset, length):
+        case ByteRange(offset, length) | Apart(offset, length):
             if offset < 0 or length < 0 or offset + length > window.length:
                 why = f"a structure of {length} bytes lies outside of the part of {window.length} bytes"
                 return Fault(CorruptFile(offset, why))
-            return ByteRange(window.offset + offset, length)
+            return type(ask)(window.offset + offset, length)
         case Ahead(offset, length, None):
             return Ahead(window.offset + offset, min(length, window.length - offset))
         case _:

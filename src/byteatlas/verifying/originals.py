@@ -13,7 +13,7 @@ from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Scanner, ScanOptions
 from byteatlas.scanning.driver import recognise, scan_source
 from byteatlas.values import dataclass, field
-from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile
+from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray, NativeFile, Stacked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,8 @@ class Original:
         except ByteatlasError:
             return None  # refused, perhaps for what it leads to: the format's library would follow it
         native = self.native.array(path, locators) if isinstance(virtual, VirtualArray) else None
+        if isinstance(native, Stacked) and isinstance(virtual, VirtualArray):
+            native = native.shaped(virtual.meta.shape)
         return (virtual, native) if native is not None and isinstance(virtual, VirtualArray) else None
 
 

@@ -99,6 +99,10 @@ KERCHUNK: Mapping[str, CodecRow] = {
     "numcodecs.FITSVarBintable": row("numcodecs.kerchunk:make_fits_table"),
     "numcodecs.record_member": row("numcodecs.kerchunk:make_record_member"),
     "numcodecs.deflate": row("numcodecs.kerchunk:make_deflate"),
+    "numcodecs.grib": row("grib.foreign:make_kerchunk"),
+    "grib": row("grib.foreign:make_kerchunk"),
+    "numcodecs.gribberish": row("grib.foreign:make_gribberish"),
+    "gribberish": row("grib.foreign:make_gribberish"),
 }
 
 HDF5: Mapping[str, CodecRow] = {
@@ -113,6 +117,13 @@ HDF5: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_szip": row("hdf5.compressors:make_szip"),
     "numcodecs.imagecodecs_bitshuffle": row("hdf5.compressors:make_bitshuffle"),
     "numcodecs.imagecodecs_jpegls": row("hdf5.compressors:make_jpegls", *imagecodecs_table.encoding_only("jpegls")),
+}
+
+HDF4: Mapping[str, CodecRow] = {
+    "byteatlas.hdf4-rle": row("hdf4.rle:make"),
+    "byteatlas.hdf4-nbit": row("hdf4.nbit:make"),
+    "byteatlas.hdf4-skphuff": row("hdf4.skphuff:make"),
+    "byteatlas.hdf4-szip": row("hdf4.szip:make"),
 }
 
 TIFF: Mapping[str, CodecRow] = {
@@ -144,7 +155,23 @@ TIFF: Mapping[str, CodecRow] = {
 }
 """What tiles and strips are compressed with; the names are those that imagecodecs gives to numcodecs."""
 
-BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF}
+GRIB: Mapping[str, CodecRow] = {
+    "byteatlas.grib1": row("grib.codec:make1"),
+    "byteatlas.grib2": row("grib.codec:make2"),
+    "byteatlas.grib_grid": row("grib.coordinates:make"),
+}
+"""Whole messages. The codecs of kerchunk and gribberish for the same are among kerchunk's."""
+
+FITS: Mapping[str, CodecRow] = {
+    "byteatlas.fits_unsigned": row("fits.unsigned:make"),
+    "byteatlas.fits_column": row("fits.columns:make"),
+    "byteatlas.fits_ascii": row("fits.text:make"),
+    "byteatlas.fits_heap": row("fits.heap:make"),
+    "byteatlas.fits_tile": row("fits.tiles:make"),
+}
+"""What tables and compressed images of FITS files consist of."""
+
+BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **HDF4, **TIFF, **GRIB, **FITS}
 
 FAMILIES: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_": row("numcodecs.images:make"),
@@ -154,7 +181,6 @@ FAMILIES: Mapping[str, CodecRow] = {
 
 REFUSED: Mapping[str, str] = {
     "numcodecs.pickle": "unpickling runs code that the data bring along",
-    "numcodecs.grib": "GRIB messages need a GRIB library",
     "numcodecs.json": "the first version of numcodecs' JSON codec lost the shape of arrays; it was withdrawn",
     "numcodecs.msgpack": "the first version of numcodecs' MessagePack codec lost the shape of arrays; it was withdrawn",
     "zarrs.gdeflate": "no decoder of GDeflate streams is at hand",

@@ -117,6 +117,22 @@ class BlockCache:
         self._keep(have)
         return out
 
+    def apart(self) -> Source:
+        """The same file for ranges that stand alone: fetched as they are, unless their blocks are here already."""
+        return _Apart(self)
+
+    def held(self, where: ByteRange) -> Buffer | None:
+        """The bytes of a range whose blocks are all here, else None."""
+        step = self._block
+        with self._lock:
+            have = {b: self._blocks.get(b) for b in range(where.offset // step, (where.end - 1) // step + 1)}
+        whole = {b: view for b, view in have.items() if view is not None}
+        return _cut(whole, where, step) if len(whole) == len(have) else None
+
+    @property
+    def inner(self) -> Source:
+        return self._inner
+
     def _keep(self, blocks: dict[int, memoryview]) -> None:
         with self._lock:
             for number, data in blocks.items():
@@ -124,6 +140,29 @@ class BlockCache:
                 self._blocks.move_to_end(number)
             while len(self._blocks) > self._most:
                 self._blocks.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Ranges that stand alone, of a file behind a `BlockCache`."""
+
+    cache: BlockCache
+
+    @property
+    def url(self) -> str:
+        return self.cache.url
+
+    def size(self) -> int:
+        return self.cache.size()
+
+    def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
+        found = [self.cache.held(where) for where in ranges]
+        wanted = [where for where, data in zip(ranges, found, strict=True) if data is None]
+        fetched = iter(self.cache.inner.read(wanted) if wanted else ())
+        return [next(fetched) if data is None else data for data in found]
+
+    def read_all(self) -> Buffer:
+        return self.cache.read_all()
 
 
 def _runs(numbers: list[int]) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -28,6 +28,15 @@ class NativeArray(Protocol):
     def dims(self) -> tuple[str | None, ...] | None: ...
 
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]: ...
+
+
+@runtime_checkable
+class Stacked(Protocol):
+    """An array of the library's that is made of several pieces: how they stand is what our hierarchy says."""
+
+    def shaped(self, shape: tuple[int, ...]) -> NativeArray:
+        """The same in this shape, or as it is where it has another number of values."""
+        ...
 
 
 class NativeFile(Protocol):

@@ -1,0 +1,1 @@
+"""Fields arranged as arrays with dimensions and coordinates."""

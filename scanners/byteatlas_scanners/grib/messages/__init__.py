@@ -1,0 +1,1 @@
+"""Finding messages and their sections; no data is read."""

@@ -1,0 +1,1 @@
+"""Index files beside a file: wgrib2's .idx and ECMWF's .index."""

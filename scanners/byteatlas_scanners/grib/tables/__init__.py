@@ -1,0 +1,1 @@
+"""Names, units and levels from the WMO's and centres' code tables."""

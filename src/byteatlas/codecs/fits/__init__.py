@@ -1,0 +1,1 @@
+"""Codecs of FITS: columns of tables, text of ASCII tables, the heap, and tiles of compressed images."""

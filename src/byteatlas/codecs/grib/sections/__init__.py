@@ -1,0 +1,1 @@
+"""A message's sections as frozen values. No values of grid points are read here."""
