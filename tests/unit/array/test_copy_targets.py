@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -351,7 +351,7 @@ def test_no_store_is_made_of_a_map(tmp_path: Path, name: str) -> None:
     ba.write(ba.scan(tmp_path / "a.h5"), target, format="parquet")
     before = {path: path.read_bytes() for path in target.rglob("*") if path.is_file()}
     (tmp_path / "link").symlink_to(target)
-    acts = [
+    acts: list[Callable[[Any], object]] = [
         lambda t: ba.create_array(t, "new", ba.array_meta((2,), "f4")),
         lambda t: ba.create_array(t, "new", ba.array_meta((2,), "f4", zarr_format=2)),
         lambda t: ba.create_group(t, "g"),
