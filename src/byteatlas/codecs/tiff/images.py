@@ -205,7 +205,7 @@ def _jpeg2k_pixels(data: bytes | memoryview) -> int:
     if at < 0 or at + 24 > len(view):
         return 0
     right, bottom, left, top = struct.unpack_from(">4I", view, at + 8)
-    return max(0, right - left) * max(0, bottom - top)
+    return int(max(0, right - left) * max(0, bottom - top))
 
 
 def _webp_pixels(data: bytes | memoryview) -> int:
