@@ -18,7 +18,7 @@ from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, ObjectHeader
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
 from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, dense_addresses, dense_objects
-from byteatlas_scanners.hdf5.heaps.local import read_local_heap
+from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
 
 MOST_NODES = 1 << 20
 MOST_LEVELS = 32
@@ -129,7 +129,7 @@ def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Lin
     for (address, bounds), block in zip(nodes, blocks, strict=True):
         raw, links = _symbols(form, address, bytes(block), names)
         _check_names(
-            form, address, raw, last, [(heaptext_of(names, low), heaptext_of(names, high)) for low, high in bounds]
+            form, address, raw, last, [(heap_text(names, low), heap_text(names, high)) for low, high in bounds]
         )
         last = raw[-1] if raw else last
         found += links
@@ -196,11 +196,11 @@ def _symbols(form: Form, address: int, data: bytes, names: bytes) -> tuple[list[
     links: list[Link] = []
     for at in range(8, 8 + count * entry, entry):
         target = int.from_bytes(data[at + width : at + 2 * width], "little")
-        raw.append(heaptext_of(names, int.from_bytes(data[at : at + width], "little")))
+        raw.append(heap_text(names, int.from_bytes(data[at : at + width], "little")))
         name = text_of(raw[-1])
         cache, value = struct.unpack_from("<I4xI", data, at + 2 * width)
         if cache == _CACHED_SOFT:
-            links.append(Link(name, Soft(text_of(heaptext_of(names, value)))))
+            links.append(Link(name, Soft(text_of(heap_text(names, value)))))
         elif cache > _CACHED_SOFT or target == form.undefined:
             raise CorruptFile(form.base + address, f"link {name!r} has no address, or is of unknown kind {cache}")
         else:
