@@ -129,9 +129,10 @@ class _Child:
 
     def _read(self, size: int) -> bytearray:
         out = bytearray(size)
-        stream, view = self.process.stdout, memoryview(out)
-        while stream is not None and len(view):
-            count = stream.readinto(view)  # type: ignore[attr-defined]
+        stream: Any = self.process.stdout  # unbuffered, so a raw file
+        view = memoryview(out)
+        while len(view):
+            count = stream.readinto(view)
             if not count:
                 raise _Ended
             view = view[count:]
