@@ -86,9 +86,17 @@ def access_for(
     """How a node's bytes may be reached: as the caller says now, else as when the node was made."""
     expect_group(node)
     own = node.access or DEFAULT
+    given = given_access(access, storage_options, policy)
+    return own if given is None else given.with_files(own.files)
+
+
+def given_access(
+    access: Access | None, storage_options: Mapping[str, JSON] | None, policy: Policy | None
+) -> Access | None:
+    """What the caller says of access; None when that is nothing."""
     if access is None and storage_options is None and policy is None:
-        return own
-    return Access.of(access, storage_options, policy).with_files(own.files)
+        return None
+    return Access.of(access, storage_options, policy)
 
 
 def is_references(target: object) -> bool:

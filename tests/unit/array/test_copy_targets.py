@@ -17,8 +17,8 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 import byteatlas as ba
-from byteatlas.array.writing.copy import JOURNAL
 from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.journal import JOURNAL
 from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.cli.app import run
 from byteatlas.errors import Conflict, FetchFailed, Forbidden

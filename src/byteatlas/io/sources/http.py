@@ -18,7 +18,7 @@ from byteatlas.io.source import SourceRecord
 from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answer, wait_of
 from byteatlas.io.sources.faults import backend_errors, failure, status_failure
 from byteatlas.io.sources.filesystem import LivingFileSystem
-from byteatlas.io.stamp import compare
+from byteatlas.io.stamp import learned
 from byteatlas.io.urls import WEB, place, protocol_of
 from byteatlas.types import Buffer, ByteRange
 
@@ -194,12 +194,7 @@ class HttpSource:
 
     def _learn(self, found: SourceRecord, *, parts: bool = False) -> None:
         """Raises `SourceChanged` for an answer about another file than the earlier ones."""
-        known = self._facts
-        compare(self._url, known, found)
-        if known.size is None or known.stamp is None:
-            self._facts = SourceRecord(
-                found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
-            )
+        self._facts = learned(self._url, self._facts, found)
         self._gives_parts = self._gives_parts or parts
 
     def _refuse(self, answer: Any, where: ByteRange | None) -> None:
