@@ -54,6 +54,10 @@ def scanned(path: Path) -> Any:
     return ba.scan(path, on_refusal="ignore")
 
 
+def opened(tree: Any) -> Any:
+    return ba.open(tree)
+
+
 def same(found: Any, expected: Any) -> None:
     nodes = dict(expected.walk())
     assert sorted(dict(found.walk())) == sorted(nodes)
@@ -62,7 +66,7 @@ def same(found: Any, expected: Any) -> None:
         assert found[path].meta.attributes == node.meta.attributes, path
         if isinstance(node, VirtualArray):
             assert found[path].meta.dimension_names == (node.meta.dimension_names or None)
-            a, b = ba.open(found)[path][...], ba.open(expected)[path][...]
+            a, b = opened(found)[path][...], opened(expected)[path][...]
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(a, b, err_msg=path)
 
