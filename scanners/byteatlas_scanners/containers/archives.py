@@ -14,7 +14,7 @@ from byteatlas.scanning.reasons import Reason
 from byteatlas.scanning.report import INCOMPLETE, refusal
 from byteatlas.values import replace
 from byteatlas_scanners.containers.inside import Archive, Surroundings, below
-from byteatlas_scanners.containers.members import Compressed, ContainedFile, Directory, path_fault
+from byteatlas_scanners.containers.members import ContainedFile, MemberCodec, MemberTable, path_fault
 from byteatlas_scanners.containers.packed import GZIP_CODEC, GZIP_MAGIC, Allowance, packed_scan
 from byteatlas_scanners.containers.tar_format import is_tar, read_tar
 from byteatlas_scanners.containers.zip_format import MAGIC as ZIP_MAGIC
@@ -40,7 +40,7 @@ class ArchiveScanner(Scanner):
     def __init__(self, scanners: Mapping[str, Scanner] | None = None) -> None:
         self._scanners = scanners
 
-    def directory(self, size: int) -> Parse[Directory]:
+    def directory(self, size: int) -> Parse[MemberTable]:
         """The archive's members."""
         raise NotImplementedError
         yield ()
@@ -74,7 +74,7 @@ class ZipScanner(ArchiveScanner):
     def sniff(self, first: FirstBytes) -> bool:
         return first.data.startswith(ZIP_MAGIC)
 
-    def directory(self, size: int) -> Parse[Directory]:
+    def directory(self, size: int) -> Parse[MemberTable]:
         return (yield from read_zip(size))
 
 
@@ -87,7 +87,7 @@ class TarScanner(ArchiveScanner):
     def sniff(self, first: FirstBytes) -> bool:
         return is_tar(first.data)
 
-    def directory(self, size: int) -> Parse[Directory]:
+    def directory(self, size: int) -> Parse[MemberTable]:
         return (yield from read_tar(size))
 
 
@@ -98,7 +98,7 @@ def scanned(archive: Archive, member: ContainedFile, left: Allowance, format: st
     inside = Surroundings(archive, member)
     first = yield from inside.first()
     if first.data.startswith(GZIP_MAGIC):
-        packed = replace(member, packing=Compressed(GZIP_CODEC, member.where))
+        packed = replace(member, packing=MemberCodec(GZIP_CODEC, member.where))
         return (yield from packed_scan(archive, packed, left, format))
     if first.data.startswith(ZIP_MAGIC) or is_tar(first.data):
         where = f"{member.where.offset}, {member.where.length}"

@@ -32,13 +32,13 @@ from byteatlas.scanning.parsers import one
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass, replace
-from byteatlas_scanners.containers.members import ContainedFile, Directory
+from byteatlas_scanners.containers.members import ContainedFile, MemberTable
 
 T = TypeVar("T")
 OUT = "it names a file outside of the archive, which a member may not lead to"
 
 
-class Known(NamedTuple):
+class Answered(NamedTuple):
     """An answer that needs no bytes of the archive."""
 
     answer: Answer
@@ -53,7 +53,7 @@ class Archive:
     """
 
     source: SourceInfo
-    directory: Directory
+    directory: MemberTable
     scanners: Mapping[str, Scanner]
     options: ScanOptions
 
@@ -121,25 +121,25 @@ class Surroundings:
             asks = next(parser)
             while True:
                 changed = [self._changed(ask) for ask in asks]
-                wanted = [ask for ask in changed if not isinstance(ask, Known)]
+                wanted = [ask for ask in changed if not isinstance(ask, Answered)]
                 found = iter((yield wanted) if wanted else ())
-                asks = parser.send([ask.answer if isinstance(ask, Known) else next(found) for ask in changed])
+                asks = parser.send([ask.answer if isinstance(ask, Answered) else next(found) for ask in changed])
         except StopIteration as stop:
             result: T = stop.value
             return result
 
-    def _changed(self, ask: Ask) -> Ask | Known:
+    def _changed(self, ask: Ask) -> Ask | Answered:
         match ask:
             case ByteRange(offset, length) | Apart(offset, length):
                 if self.data is not None:
                     return self._held(offset, length)
                 moved = _within(self.member.where, offset, length)
-                return moved if isinstance(moved, Known) else type(ask)(moved.offset, moved.length)
+                return moved if isinstance(moved, Answered) else type(ask)(moved.offset, moved.length)
             case Ahead(offset, length, None) if self.data is None:
                 where = self.member.where
                 return Ahead(where.offset + offset, max(0, min(length, where.length - offset)))
             case Ahead():
-                return Known(None)
+                return Answered(None)
             case Decode():
                 return ask
             case Elsewhere(url, where):
@@ -147,18 +147,18 @@ class Surroundings:
                 return (
                     _within(other.where, where.offset, where.length)
                     if isinstance(other, ContainedFile)
-                    else Known(_fault(other, url))
+                    else Answered(_fault(other, url))
                 )
             case Stat(url):
                 return self._stat(url)
             case Whole():
                 return self._whole(ask)
 
-    def _held(self, offset: int, length: int) -> Known:
+    def _held(self, offset: int, length: int) -> Answered:
         assert self.data is not None
         if offset < 0 or length < 0 or offset + length > len(self.data):
-            return Known(_beyond(offset, length, len(self.data)))
-        return Known(memoryview(self.data)[offset : offset + length])
+            return Answered(_beyond(offset, length, len(self.data)))
+        return Answered(memoryview(self.data)[offset : offset + length])
 
     def _other(self, url: str) -> ContainedFile | Fault | None:
         """Another member, by the URL that this one writes; None: there is none."""
@@ -175,21 +175,21 @@ class Surroundings:
             return Fault(Unsupported(Reason.COMPRESSED_MEMBER, f"it needs {name}, which is compressed in the archive"))
         return found
 
-    def _stat(self, url: str) -> Known:
+    def _stat(self, url: str) -> Answered:
         other = self._other(url)
         if not isinstance(other, ContainedFile):
-            return Known(other)
+            return Answered(other)
         info = self.archive.source
-        return Known(replace(info, url=self.archive.url(other.name), size=other.where.length))
+        return Answered(replace(info, url=self.archive.url(other.name), size=other.where.length))
 
-    def _whole(self, ask: Whole) -> Ask | Known:
+    def _whole(self, ask: Whole) -> Ask | Answered:
         other = self._other(ask.url)
         if not isinstance(other, ContainedFile):
             name = self.archive.directory.led_to(self.archive.source.url, self.member.name, ask.url)
-            return Known(None if ask.optional and (other is None or name is None) else _fault(other, ask.url))
+            return Answered(None if ask.optional and (other is None or name is None) else _fault(other, ask.url))
         if other.where.length > ask.most:
             why = f"{other.name} has {other.where.length} bytes, more than {ask.most}"
-            return Known(Fault(Unsupported(Reason.TOO_LARGE, why)))
+            return Answered(Fault(Unsupported(Reason.TOO_LARGE, why)))
         return other.where
 
 
@@ -197,9 +197,9 @@ def _fault(other: Fault | None, url: str) -> Fault:
     return Fault(Absent(url)) if other is None else other
 
 
-def _within(window: ByteRange, offset: int, length: int) -> ByteRange | Known:
+def _within(window: ByteRange, offset: int, length: int) -> ByteRange | Answered:
     if offset < 0 or length < 0 or offset + length > window.length:
-        return Known(_beyond(offset, length, window.length))
+        return Answered(_beyond(offset, length, window.length))
     return ByteRange(window.offset + offset, length)
 
 

@@ -19,7 +19,7 @@ MOST_LEVELS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Compressed:
+class MemberCodec:
     """How a member is compressed.
 
     Attributes:
@@ -48,12 +48,12 @@ class ContainedFile:
 
     name: str
     where: ByteRange
-    packing: Compressed | None = None
+    packing: MemberCodec | None = None
     fault: FileFault | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class MemberTable:
     """The files of an archive by name; of several with one name the last counts, as when they are unpacked.
 
     Attributes:
@@ -80,7 +80,7 @@ class Directory:
         return full[len(base) + 1 :] if full.startswith(f"{base}/") else None
 
 
-def directory_of(members: Iterable[ContainedFile], notes: tuple[str, ...] = ()) -> Directory:
+def directory_of(members: Iterable[ContainedFile], notes: tuple[str, ...] = ()) -> MemberTable:
     """The directory of the members in the archive's order."""
     found: dict[str, ContainedFile] = {}
     hidden: set[str] = set()
@@ -88,7 +88,7 @@ def directory_of(members: Iterable[ContainedFile], notes: tuple[str, ...] = ()) 
         if member.name in found:
             hidden.add(member.name)
         found[member.name] = member
-    return Directory(found, frozenset(hidden), notes)
+    return MemberTable(found, frozenset(hidden), notes)
 
 
 def path_fault(name: str) -> FileFault | None:

@@ -25,7 +25,7 @@ from byteatlas.scanning.report import refusal
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import replace
 from byteatlas_scanners.containers.inside import Archive, Surroundings
-from byteatlas_scanners.containers.members import Compressed, ContainedFile, directory_of
+from byteatlas_scanners.containers.members import ContainedFile, MemberCodec, directory_of
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
 GZIP_CODEC = CodecSpec("numcodecs.gzip", {"level": 1})
@@ -72,7 +72,7 @@ def packed_scan(archive: Archive, member: ContainedFile, left: Allowance, format
     return Repacking(archive, packing, inside.info.url, data, left).group(found)
 
 
-def inflated(raw: Buffer, packing: Compressed, member: ContainedFile) -> bytes:
+def inflated(raw: Buffer, packing: MemberCodec, member: ContainedFile) -> bytes:
     """A deflated member of a ZIP archive. Raises `CorruptFile` unless it has the size and checksum that it should."""
     engine = zlib.decompressobj(-15)
     size = packing.size or 0
@@ -110,7 +110,7 @@ def gunzip(raw: Buffer, most: int, member: ContainedFile) -> bytes:
 class Repacking:
     """References into an unpacked member, as what the compressed bytes allow."""
 
-    def __init__(self, archive: Archive, packing: Compressed, url: str, data: bytes, left: Allowance) -> None:
+    def __init__(self, archive: Archive, packing: MemberCodec, url: str, data: bytes, left: Allowance) -> None:
         self._archive, self._packing, self._url, self._data, self._left = archive, packing, url, data, left
 
     def group(self, found: VirtualGroup) -> VirtualGroup:
@@ -210,7 +210,7 @@ class GzipScanner(Scanner):
         """
         name = source.url.rpartition("/")[2].removesuffix(".gz") or "file"
         everything = ByteRange(0, source.size or 0)
-        member = ContainedFile(name, everything, Compressed(GZIP_CODEC, everything))
+        member = ContainedFile(name, everything, MemberCodec(GZIP_CODEC, everything))
         known = installed() if self._scanners is None else self._scanners
         archive = Archive(source, directory_of([member]), known, options)
         return (yield from packed_scan(archive, member, Allowance(options)))

@@ -14,7 +14,7 @@ from byteatlas.scanning.parsers import ahead, one
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange
 from byteatlas.values import dataclass, replace
-from byteatlas_scanners.containers.members import MOST_MEMBERS, ContainedFile, Directory, directory_of
+from byteatlas_scanners.containers.members import MOST_MEMBERS, ContainedFile, MemberTable, directory_of
 
 BLOCK = 512
 MAGIC_AT, MAGIC = 257, b"ustar"
@@ -62,7 +62,7 @@ def is_tar(data: bytes) -> bool:
         return False
 
 
-def read_tar(size: int) -> Parse[Directory]:
+def read_tar(size: int) -> Parse[MemberTable]:
     """The members of a tar archive. A chain that breaks ends the list, with a note; raises `CorruptFile` when the
     first header is damaged."""
     members: list[ContainedFile] = []

@@ -17,7 +17,7 @@ from byteatlas.scanning.parsers import one, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange
 from byteatlas.values import replace
-from byteatlas_scanners.containers.members import MOST_MEMBERS, Compressed, ContainedFile, Directory, directory_of
+from byteatlas_scanners.containers.members import MOST_MEMBERS, ContainedFile, MemberCodec, MemberTable, directory_of
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 """A local header, or the end record of an archive without members."""
@@ -58,7 +58,7 @@ class ZipEntry(NamedTuple):
     header: int
 
 
-def read_zip(size: int) -> Parse[Directory]:
+def read_zip(size: int) -> Parse[MemberTable]:
     """The members of a ZIP archive. Raises `CorruptFile` when its directory is damaged, `Unsupported`."""
     first = max(0, size - TAIL)
     tail = bytes((yield from one(ByteRange(first, size - first))))
@@ -147,7 +147,7 @@ def _members(entries: Sequence[ZipEntry], end: ZipEnd) -> Parse[list[ContainedFi
     found = [_member(entry, head) for entry, head in zip(entries, heads, strict=True)]
     sound = [i for i, member in enumerate(found) if member.fault is None]
     order = sorted(sound, key=lambda i: entries[i].header)
-    limits = [*[entries[i].header for i in order[1:]], end.where.offset]
+    limits = [*[entries[i].header for i in order], end.where.offset][1:]
     for i, limit in zip(order, limits, strict=True):
         if found[i].where.end > limit:
             fault = CorruptFile(entries[i].header, "its bytes overlap those of another member, or of the directory")
@@ -185,4 +185,4 @@ def _checked(name: str, entry: ZipEntry, head: object) -> ContainedFile:
         why = f"ZIP compression method {entry.method}: unpack the archive, or make it without compression (zip -0)"
         raise Unsupported(Reason.COMPRESSED_MEMBER, why)
     framed = ByteRange(entry.header, skip + entry.packed)  # kerchunk's codec begins at the local header
-    return ContainedFile(name, where, Compressed(CodecSpec("numcodecs.deflate"), framed, entry.size, entry.crc))
+    return ContainedFile(name, where, MemberCodec(CodecSpec("numcodecs.deflate"), framed, entry.size, entry.crc))

@@ -238,6 +238,12 @@ def test_directories_that_lie(at: int, new: bytes, reason: str, tmp_path: Path) 
     assert "a.h5" in tree.groups
 
 
+def test_no_member_is_sound(tmp_path: Path) -> None:
+    path = patched(zipped(tmp_path / "a.zip", {"a.h5": nc(1)}), 8, b"\x01")
+    assert refusals(scanned(path)) == {"a.h5": "compressed-member"}
+    assert not scanned(zipped(tmp_path / "none.zip", {})).groups
+
+
 def test_members_that_overlap(tmp_path: Path) -> None:
     """A member inside of another one's bytes, as in bombs that are small."""
     data = nc(2)
