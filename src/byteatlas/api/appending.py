@@ -62,6 +62,8 @@ def append(
         return _to_references(target, asked)
     from byteatlas.io.locks import locked
 
+    if not isinstance(target, (str, os.PathLike)):
+        raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
     url = os.fspath(target)
     with locked(url):
         for _ in range(TRIES):

@@ -103,6 +103,7 @@ def concat(
     and errors are those of `combine`.
     """
     expect_many(groups, "groups")
+    groups = list(groups)
     for group in groups:
         expect_group(group)
     given = given_access(access, storage_options, policy)

@@ -41,10 +41,12 @@ def chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Ma
 
     if options is not None and not isinstance(options, CombineOptions):
         raise BadRequest(f"options is {type(options).__name__}, CombineOptions was expected")
-    dims = (concat,) if isinstance(concat, str) else tuple(concat)
     check_options(CombineOptions, more)
     changed = replace(options or CombineOptions(), **more)
-    return replace(changed, concat=dims) if dims else changed
+    if isinstance(concat, (tuple, list)) and not concat:
+        return changed
+    dims: Any = concat  # checked, and made a tuple, there
+    return replace(changed, concat=dims)
 
 
 def check_options(kind: type[Any], more: Mapping[str, Any]) -> None:

@@ -28,9 +28,11 @@ def expect(value: object, kind: type, name: str) -> None:
 
 
 def expect_many(inputs: object, name: str) -> None:
-    """Raise `BadRequest` for one name where a list of them is meant: its letters would be taken for names."""
+    """Raise `BadRequest` for what is no list; above all for one name, whose letters would be taken for names."""
     if isinstance(inputs, (str, bytes, os.PathLike)):
         raise BadRequest(f"{name} is a list; give [{os.fspath(inputs)!r}] for one alone")
+    if not isinstance(inputs, (Iterable, VirtualGroup)):
+        raise BadRequest(f"{name} is {type(inputs).__name__}; a list was expected")
 
 
 def check_zarr_format(value: object) -> None:

@@ -176,17 +176,17 @@ class HttpSource:
         async with self._answer("HEAD", PLAIN) as answer:
             if answer.status == 200 and "Content-Encoding" not in answer.headers:
                 found = facts_of_answer(answer.headers)
-                if found.size is not None:
+                if found.size:  # 0 is also what servers say that do not know
                     self._learn(found)
                     return
             elif answer.status in (404, 410):
                 self._refuse(answer, None)
         async with self._answer("GET", {"Range": "bytes=0-0", **PLAIN}) as answer:
+            if answer.status == 416 or answer.headers.get("Content-Range", "").endswith("/0"):  # empty: no first byte
+                await self._all()
+                return
             if answer.status == 206:
                 self._learn(check_part(self._url, answer.headers, ByteRange(0, 1)), parts=True)
-                return
-            if answer.status == 416:  # an empty file has no first byte
-                await self._all()
                 return
             self._refuse(answer, None)
             if "Content-Encoding" not in answer.headers:
