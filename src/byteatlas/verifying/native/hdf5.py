@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import MissingExtra
 from byteatlas.io.source import Source
+from byteatlas.meta.names import text_of
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 from byteatlas.verifying.native.attributes import as_json
@@ -97,14 +98,7 @@ def _text(name: str | bytes) -> str:
     """A path as the scanner names it: h5py gives bytes for one that is not UTF-8."""
     if isinstance(name, str):
         return name
-    return "/".join(_part(part) for part in name.split(b"/"))
-
-
-def _part(name: bytes) -> str:
-    try:
-        return name.decode()
-    except UnicodeDecodeError:
-        return name.decode("latin-1")
+    return "/".join(text_of(part) for part in name.split(b"/"))
 
 
 def _member(group: Any, path: str) -> Any:
