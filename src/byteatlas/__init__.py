@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for
 if TYPE_CHECKING:
     from byteatlas.api.checking import check
     from byteatlas.api.combination import append, combine, concat, plan_combine, prepare_combine
+    from byteatlas.api.forecasts import by_valid_time
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
     from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
@@ -120,6 +121,7 @@ __all__ = [
     "WritableArray",
     "append",
     "array_meta",
+    "by_valid_time",
     "check",
     "combine",
     "concat",
@@ -149,6 +151,7 @@ __all__ = [
 _PLACES = {
     "byteatlas.api.checking": "check",
     "byteatlas.api.combination": "append combine concat plan_combine prepare_combine",
+    "byteatlas.api.forecasts": "by_valid_time",
     "byteatlas.api.indexing": "RefusalWarning load scan write",
     "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",

@@ -57,7 +57,7 @@ def _group(group: VirtualGroup, opened: Group, least: int) -> VirtualGroup:
             if not any(_is(dim, TIME) or _is(dim, STEP) for dim in dims if dim):
                 arrays[name] = array
             continue
-        if not array.manifest.sources:
+        if not (array.manifest.load().source >= 0).any():
             continue  # a coordinate in the map: valid times, bounds
         if pair not in axes:
             axes[pair] = _diagonal(opened, pair, least, VALID if not axes else f"{VALID}_{len(axes) + 1}")
