@@ -64,7 +64,9 @@ def _row(name: str, array: ArrayFacts, root: Group, group: str) -> tuple[str, ..
         str(array.attributes.get("GRIB_packingType", "")).replace("grid_", "").replace("spatial_differencing", "diff"),
         f"{array.stored.present:,}" if array.stored is not None else "",
     )
-    return tuple(text if len(text) <= most else text[: most - 2] + ".." for text, most in zip(words, WIDEST, strict=True))
+    return tuple(
+        text if len(text) <= most else text[: most - 2] + ".." for text, most in zip(words, WIDEST, strict=True)
+    )
 
 
 def _grid(array: ArrayFacts) -> str:
