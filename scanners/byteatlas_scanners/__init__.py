@@ -37,6 +37,7 @@ BUILT_IN = (
     BuiltIn("hdf5", "byteatlas_scanners.hdf5:SCANNER", (b"\x89HDF\r\n\x1a\n",), anywhere=True),
     BuiltIn("netcdf3", "byteatlas_scanners.netcdf3:SCANNER", (b"CDF\1", b"CDF\2", b"CDF\5")),
     BuiltIn("tiff", "byteatlas_scanners.tiff:SCANNER", (b"II\x2a\0", b"MM\0\x2a", b"II\x2b\0", b"MM\0\x2b")),
+    BuiltIn("hdf4", "byteatlas_scanners.hdf4:SCANNER", (b"\x0e\x03\x13\x01",)),
     BuiltIn("grib", "byteatlas_scanners.grib:SCANNER", words=(b"GRIB",)),
     BuiltIn("dmrpp", "byteatlas_scanners.dmrpp:SCANNER", words=(b"<", b"dap/dmrpp"), suffix=".dmrpp"),
     BuiltIn("fits", "byteatlas_scanners.fits:SCANNER", (b"SIMPLE  =",)),

@@ -10,8 +10,9 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
 if TYPE_CHECKING:
+    from byteatlas.api.appending import append
     from byteatlas.api.checking import check
-    from byteatlas.api.combination import append, combine, concat, plan_combine, prepare_combine
+    from byteatlas.api.combination import combine, concat, plan_combine, prepare_combine
     from byteatlas.api.forecasts import by_valid_time
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
     from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
@@ -150,7 +151,8 @@ __all__ = [
 
 _PLACES = {
     "byteatlas.api.checking": "check",
-    "byteatlas.api.combination": "append combine concat plan_combine prepare_combine",
+    "byteatlas.api.appending": "append",
+    "byteatlas.api.combination": "combine concat plan_combine prepare_combine",
     "byteatlas.api.forecasts": "by_valid_time",
     "byteatlas.api.indexing": "RefusalWarning load scan write",
     "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",

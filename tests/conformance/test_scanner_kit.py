@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from fixtures.hdf4.make_hdf4 import images, old_file, small, tables
 from fixtures.hdf5.make_structure import WRITERS
 from tests.places import FIXTURES
 
@@ -91,6 +92,7 @@ MADE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     **{name: ("hdf5", WRITERS[name]) for name in ("links", "virtual", "dimensions", "phony")},
     **{make.__name__: ("hdf5", make) for make in (all_indexes, raw_elsewhere, many_attributes, netcdf4)},
     **{make.__name__: ("dmrpp", make) for make in (dmrpp, dmrpp_alone)},
+    **{f"hdf4 {make.__name__}": ("hdf4", make) for make in (small, tables, images, old_file)},
 }
 STORED: dict[str, tuple[str, Path]] = {
     path.name: (kind, path)

@@ -251,6 +251,19 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
         assert [(i.status, i.detail) for i in ba.verify(tmp_path / name).items] == [("equal", "")]
 
 
+def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file[b"lat\xb2"] = np.arange(3.0)
+        file[b"lat\xb2"].make_scale()
+        data = file.create_dataset("\u00e9/x", data=np.arange(3))
+        data.dims[0].attach_scale(file[b"lat\xb2"])
+        file.create_group(b"g\xff").create_dataset("y", data=np.arange(4))
+    report = ba.verify(tmp_path / "a.h5")
+    assert {(i.path, i.status) for i in report.items} == {
+        ("lat\xb2", "equal"), ("\u00e9/x", "equal"), ("g\xff/y", "equal"),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("space", ["RGB", "YCBCR"])
 def test_old_jpeg_tagged_rgb(space: str, tmp_path: Path) -> None:
     imagecodecs = pytest.importorskip("imagecodecs")

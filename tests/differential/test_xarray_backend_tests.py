@@ -27,7 +27,6 @@ KNOWN: Mapping[str, str] = {
     "test_encoding_enum__multiple_variable_with_enum": "enum",
     "test_encoding_enum__error_multiple_variable_with_changing_enum": "enum",
     "test_byte_attrs": "bytes",
-    "test_roundtrip_boolean_dtype": "escaped",
     "test_compression_encoding": "szip",
     "test_read_non_consolidated_warning": "warning",
     "test_phony_dims_warning": "warning",

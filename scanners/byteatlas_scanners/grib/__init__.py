@@ -48,7 +48,7 @@ class GribScanner(Scanner):
         return False
 
     def search(self, source: SourceInfo) -> Parse[bool]:
-        """Rubbish, or the heading of a bulletin, may stand before the first message; of files named ours all is read."""
+        """Rubbish or a heading may stand before the first message; of files with our suffixes all is searched."""
         named = source.url.partition("?")[0].lower().endswith(self.suffixes)
         size = source.size or 0
         return (yield from begins(size, size if named else SEARCHED))

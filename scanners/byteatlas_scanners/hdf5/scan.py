@@ -23,6 +23,9 @@ from byteatlas_scanners.hdf5.values.records import Records
 from byteatlas_scanners.hdf5.values.vlen import Inlined, needs_inlining, read_inlined
 from byteatlas_scanners.hdf5.walk import Dataset, File, H5Group, open_file, walk
 
+EOS_INFORMATION = "HDFEOS INFORMATION"
+"""The group that files of HDF-EOS5 have."""
+
 
 class Hdf5Scanner(Scanner):
     """HDF5 and netCDF-4 files of every version."""
@@ -54,7 +57,12 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     yield from locate_external(files)
     facts = yield from all_of([_facts(file) for file in files.by_url.values()])
     builder = Builder(files, {id(file): f for file, f in zip(files.by_url.values(), facts, strict=True)})
-    return builder.build(main, main.root)
+    root = builder.build(main, main.root)
+    if EOS_INFORMATION not in root.groups:
+        return root
+    from byteatlas_scanners.eos.hdf5 import with_structure  # most files need none of it
+
+    return (yield from with_structure(root))
 
 
 def _facts(file: File) -> Parse[Facts]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.api.appending import append as append_to
 from byteatlas.api.combination import Input, inputs_as_groups
-from byteatlas.api.combination import append as append_to
 from byteatlas.api.indexing import load, write
-from byteatlas.api.reading import reader
-from byteatlas.api.targets import Target
+from byteatlas.api.reading import check_options, reader
+from byteatlas.api.targets import Target, given_access
 from byteatlas.api.tree import VirtualTree, access_of, tree
 from byteatlas.combining import CombineOptions
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.kerchunk import multi_zarr as arguments_of
 from byteatlas.combining.plan import combine
-from byteatlas.errors import BadRequest, unknown, unknown_text
+from byteatlas.errors import BadRequest, unknown
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -84,14 +83,11 @@ def multi_zarr(
 
     Raises what `combine`, `append` and `write` raise.
     """
-    known = [f.name for f in fields(MultiZarrOptions)]
-    if strange := [name for name in more if name not in known]:
-        raise BadRequest(unknown_text("option", strange[0], known))
+    check_options(MultiZarrOptions, more)
     how = MultiZarrOptions(**more)
     if append and out is None:
         raise BadRequest("append adds to what is in out=: say what that is")
-    if access is not None or storage_options is not None or policy is not None:
-        access = Access.of(access, storage_options, policy)
+    access = given_access(access, storage_options, policy)
     groups, own = inputs_as_groups(path, access, None)
     if how.preprocess is not None:
         groups = [_processed(group, how.preprocess) for group in groups]

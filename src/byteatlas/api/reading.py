@@ -37,15 +37,22 @@ def chosen(concat: str | Sequence[str], options: CombineOptions | None, more: Ma
 
     Raises `BadRequest` for a name that is no option.
     """
-    from dataclasses import fields
-
     from byteatlas.combining.model import CombineOptions
 
     if options is not None and not isinstance(options, CombineOptions):
         raise BadRequest(f"options is {type(options).__name__}, CombineOptions was expected")
-    dims = (concat,) if isinstance(concat, str) else tuple(concat)
-    known = [f.name for f in fields(CombineOptions)]
+    check_options(CombineOptions, more)
+    changed = replace(options or CombineOptions(), **more)
+    if isinstance(concat, (tuple, list)) and not concat:
+        return changed
+    dims: Any = concat  # checked, and made a tuple, there
+    return replace(changed, concat=dims)
+
+
+def check_options(kind: type[Any], more: Mapping[str, Any]) -> None:
+    """Raise `BadRequest` for a name that is no option of this kind."""
+    from dataclasses import fields
+
+    known = [f.name for f in fields(kind)]
     if strange := [name for name in more if name not in known]:
         raise BadRequest(unknown_text("option", strange[0], known))
-    changed = replace(options or CombineOptions(), **more)
-    return replace(changed, concat=dims) if dims else changed

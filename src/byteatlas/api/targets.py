@@ -28,9 +28,11 @@ def expect(value: object, kind: type, name: str) -> None:
 
 
 def expect_many(inputs: object, name: str) -> None:
-    """Raise `BadRequest` for one name where a list of them is meant: its letters would be taken for names."""
+    """Raise `BadRequest` for what is no list; above all for one name, whose letters would be taken for names."""
     if isinstance(inputs, (str, bytes, os.PathLike)):
         raise BadRequest(f"{name} is a list; give [{os.fspath(inputs)!r}] for one alone")
+    if not isinstance(inputs, (Iterable, VirtualGroup)):
+        raise BadRequest(f"{name} is {type(inputs).__name__}; a list was expected")
 
 
 def check_zarr_format(value: object) -> None:
@@ -86,9 +88,17 @@ def access_for(
     """How a node's bytes may be reached: as the caller says now, else as when the node was made."""
     expect_group(node)
     own = node.access or DEFAULT
+    given = given_access(access, storage_options, policy)
+    return own if given is None else given.with_files(own.files)
+
+
+def given_access(
+    access: Access | None, storage_options: Mapping[str, JSON] | None, policy: Policy | None
+) -> Access | None:
+    """What the caller says of access; None when that is nothing."""
     if access is None and storage_options is None and policy is None:
-        return own
-    return Access.of(access, storage_options, policy).with_files(own.files)
+        return None
+    return Access.of(access, storage_options, policy)
 
 
 def is_references(target: object) -> bool:

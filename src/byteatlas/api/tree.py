@@ -8,6 +8,7 @@ from typing import Any
 
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import expect_many
+from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.values import dataclass, replace
@@ -28,7 +29,7 @@ class VirtualTree(VirtualGroup):
         from byteatlas.combining.select.region import select_by_value
 
         access = self.access or DEFAULT
-        return tree(select_by_value(self, {**(region or {}), **more}, read=reader(access), cut=cut), access)
+        return tree(select_by_value(self, {**_box(region), **more}, read=reader(access), cut=cut), access)
 
     def mask(
         self,
@@ -42,7 +43,7 @@ class VirtualTree(VirtualGroup):
         from byteatlas.combining.select.region import mask_by_value
 
         access = self.access or DEFAULT
-        box = {**(region or {}), **more}
+        box = {**_box(region), **more}
         return tree(mask_by_value(self, box, read=reader(access), keep_cut=keep_cut, fill=fill), access)
 
     def __getitem__(self, path: str) -> VirtualArray | VirtualTree:
@@ -92,12 +93,23 @@ def urls_of(group: VirtualGroup) -> set[str]:
     return {source.url for array in arrays for source in array.manifest.sources}
 
 
+def _box(region: object) -> Mapping[str, object]:
+    if region is None:
+        return {}
+    if not isinstance(region, Mapping):
+        raise BadRequest(f"region is {type(region).__name__}; a dict of dimensions to values was expected")
+    return region
+
+
 def concatenated(
     groups: Sequence[VirtualGroup], dim: str, options: Mapping[str, Any], access: Access | None
 ) -> VirtualTree:
     """What `byteatlas.concat` does."""
     from byteatlas.combining.select.ops import concat
 
+    if not isinstance(dim, str) or not dim:
+        what = "empty" if isinstance(dim, str) else type(dim).__name__
+        raise BadRequest(f"dim is {what}; the name of a dimension was expected")
     given = dict(options)
     how = access_of(groups) if access is None else access
     found = concat(groups, dim, options=chosen((), given.pop("options", None), given), read=reader(how))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.map_io import OVERWRITE, check_out, write_map
+from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_out, write_map
 from byteatlas.combining import (
     ByOrder,
     CombineOptions,
@@ -63,6 +63,7 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
 @click.option("--append", is_flag=True, help="Add to the map OUT, which exists; files that it has are passed over.")
 @click.option("--replace", is_flag=True, help="With --append: files with the same coordinates replace older ones.")
 @OVERWRITE
+@KEEP_QUERIES
 @common.json_option
 @common.storage_option
 def combine(
@@ -74,6 +75,7 @@ def combine(
     append: bool,
     replace: bool,
     overwrite: bool,
+    keep_queries: bool,
     executor: str | None,
     dask: str | None,
     as_json: bool,
@@ -94,6 +96,8 @@ def combine(
         raise click.UsageError("say where to write with -o OUT, or --dry-run")
     if replace and not append:
         raise click.UsageError("--replace goes with --append")
+    if keep_queries and append:
+        raise click.UsageError("--append writes as the map is: --keep-queries is for new maps")
     options = chosen(concat, coord, choices)
     if executor is not None:
         check_executor(executor)
@@ -119,7 +123,7 @@ def combine(
             return 5
         raise Conflict([f.sentence() for f in prepared.conflicts])
     if output is not None and not dry_run:
-        write_map(prepared.result(), output, {"overwrite": overwrite}, access)
+        write_map(prepared.result(), output, {"overwrite": overwrite, "keep_queries": keep_queries}, access)
         if not as_json:
             show_summary(prepared.plan, output)
     return 0

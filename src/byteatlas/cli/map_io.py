@@ -18,6 +18,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace a map of other files. What is no map is kept.")
+KEEP_QUERIES = click.option(
+    "--keep-queries", is_flag=True, help="Also write passwords and signatures that URLs hold: whoever has OUT has them."
+)
 
 
 def output_options(command: F) -> F:
@@ -25,6 +28,7 @@ def output_options(command: F) -> F:
     options = [
         click.option("--format", "form", type=click.Choice(get_args(Format)), help="Default: by OUT's suffix."),
         click.option("--relative", is_flag=True, help="Write source URLs relative to the map's folder."),
+        KEEP_QUERIES,
         click.option("--templates", is_flag=True, help="JSON: shorten with templates and generated references."),
         click.option("--record-size", type=click.IntRange(1), default=100_000, show_default=True, help="Parquet rows."),
         OVERWRITE,
@@ -43,7 +47,8 @@ def write_map(
 
     if not choices["overwrite"] and (source is None or absolute(source) != absolute(out)):
         check_subject(node, out, choices.get("form"), access)
-    more = {k: choices[k] for k in ("relative", "templates", "record_size", "consolidated") if k in choices}
+    names = ("relative", "keep_queries", "templates", "record_size", "consolidated")
+    more = {k: choices[k] for k in names if k in choices}
     write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access)
 
 
@@ -95,8 +100,10 @@ def existing_map(out: str, access: Access) -> VirtualNode | None:
 
     try:
         return read_references(out, access=access)
-    except FetchFailed:
-        return None
+    except FetchFailed as error:
+        if error.absent:
+            return None
+        raise
     except ByteatlasError as error:
         if is_empty(out):
             return None

@@ -10,7 +10,7 @@ import click
 
 from byteatlas.cli.app import status_of
 from byteatlas.cli.common import Size, count_text, json_option, print_json, progress, storage_option
-from byteatlas.cli.map_io import OVERWRITE, check_subject, existing_map, make_folder
+from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_subject, existing_map, make_folder
 from byteatlas.errors import ByteatlasError
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import MAP_SUFFIXES
@@ -81,6 +81,7 @@ class FileOutcome:
     help="Datasets that cannot be represented: list them, fail the file, or pass over them in silence.",
 )
 @OVERWRITE
+@KEEP_QUERIES
 @click.option("--resume", is_flag=True, help="Pass over files whose map is there and not older than the file.")
 @click.option(
     "--executor",
@@ -216,17 +217,14 @@ def names(found: VirtualNode | None, source: str) -> bool:
 
 
 def not_older(source: str, target: str) -> bool:
-    """Whether there is something and, where both are local files, it is not older than what it was made from."""
+    """Whether a map, where it and what it was made from are local files, is there and not older."""
     from pathlib import Path
 
     from byteatlas.io.local import local_path
 
     map_path, source_path = local_path(target), local_path(source)
     if map_path is None:
-        from fsspec.core import url_to_fs
-
-        system, path = url_to_fs(target)
-        return bool(system.exists(path))
+        return True  # `existing_map` asks the storage, with the caller's options
     made = Path(map_path) / ".zmetadata" if Path(map_path).is_dir() else Path(map_path)
     if not made.exists():
         return False
@@ -248,6 +246,7 @@ def _scan_one(
     side_files: bool,
     on_refusal: Literal["warn", "raise", "ignore"],
     overwrite: bool = False,
+    keep_queries: bool = False,
 ) -> FileOutcome:
     import byteatlas as ba
     from byteatlas.scanning.contract import ScanOptions
@@ -265,7 +264,7 @@ def _scan_one(
         )
         if not overwrite:
             check_subject(found, target, None, access)
-        ba.write(found, target, access=access)
+        ba.write(found, target, options=ba.MapWriteOptions(keep_queries=keep_queries), access=access)
     except ByteatlasError as error:
         return replace(outcome, error=error)
     return replace(counted(outcome, found), silent=on_refusal == "ignore")

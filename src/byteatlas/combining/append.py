@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from byteatlas.combining.chunks.slicing import parts as cut
 from byteatlas.combining.compare.must_match import unequal
 from byteatlas.combining.context import owners_of_bounds
-from byteatlas.combining.coordinates.find import no_dimension
 from byteatlas.combining.coordinates.times import is_time
-from byteatlas.combining.coordinates.values import read_all
-from byteatlas.combining.inputs import find_variable, flatten
+from byteatlas.combining.inputs import flatten
+from byteatlas.combining.known_values import Positions, coordinate_of, find, shares, where_in
 from byteatlas.combining.model import CombineOptions, FlatInput, ReadArray
 from byteatlas.combining.plan import Prepared, prepare
 from byteatlas.combining.select.ops import select
-from byteatlas.errors import BadRequest, Conflict, NotFound, Unsupported
+from byteatlas.errors import BadRequest, Conflict, Unsupported
 from byteatlas.manifest.columns import CONSTANT_BYTES
 from byteatlas.manifest.kinds.window import window
 from byteatlas.manifest.model import INLINE, ChunkManifest, VirtualArray, VirtualGroup
-from byteatlas.meta.compare import equal_in_value
 from byteatlas.meta.grid import boundaries
 from byteatlas.values import dataclass, replace
 
-Positions: TypeAlias = tuple[int, int]
-"""Positions ``start`` to ``stop`` (excluded) in the map."""
-CoordinateValues: TypeAlias = NDArray[Any]
-"""Coordinate values, one-dimensional."""
 ReferredBytes: TypeAlias = tuple[str, str | None, int, int] | bytes
 """A range of a file (URL, stamp, offset, length), or bytes in the map."""
 
@@ -117,64 +110,6 @@ def append(
     parts += [(i.name, i.group) for i in added]
     prepared = prepare([g for _, g in parts], chosen, read=read, names=[n for n, _ in parts])
     return Addition(report, prepared)
-
-
-def coordinate_of(group: VirtualGroup, dim: str, read: ReadArray) -> CoordinateValues | None:
-    """The map's coordinate values; None when it has the dimension, and no variable of its name: files go behind it.
-
-    Raises `BadRequest` when it does not have the dimension.
-    """
-    item = flatten([group], ["map"])[0]
-    path = find_variable(dim, item)
-    if path is None:
-        known = dict.fromkeys(d for a in item.arrays.values() for d in a.meta.dimension_names or () if d)
-        if dim not in known:
-            raise BadRequest(no_dimension(dim, list(known)).replace("no file has", "the map does not have"))
-        return None
-    if item.arrays[path].meta.ndim != 1:
-        raise BadRequest(f"the map's variable {dim!r} has not one dimension: nothing can be appended along it")
-    return read_all([item.arrays[path]], read)[0]
-
-
-def where_in(
-    known: CoordinateValues, item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray
-) -> list[Positions]:
-    """The runs of positions in the map that hold this input's coordinate values; none when they are not all there."""
-    values = own_values(item, dim, existing, read)
-    if values is None or not len(values) or not len(known):
-        return []
-    for at in np.flatnonzero(known == values[0]).tolist():
-        if np.array_equal(known[at : at + len(values)], values):
-            return [(at, at + len(values))]
-    order = np.argsort(known, kind="stable")
-    places = order[np.minimum(np.searchsorted(known, values, sorter=order), len(known) - 1)]
-    if not np.array_equal(known[places], values):
-        return []
-    starts = np.flatnonzero(np.append(True, np.diff(places) != 1))
-    stops = np.append(starts[1:], len(places))
-    return [(int(places[a]), int(places[b - 1]) + 1) for a, b in zip(starts, stops, strict=True)]
-
-
-def shares(known: CoordinateValues, item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray) -> bool:
-    """Whether some of an input's coordinate values are in the map."""
-    values = own_values(item, dim, existing, read)
-    return values is not None and bool(np.isin(values, known).any())
-
-
-def own_values(item: FlatInput, dim: str, existing: VirtualGroup, read: ReadArray) -> CoordinateValues | None:
-    """An input's coordinate values; None when it has none, or they are in other units than those of the map.
-
-    An input in other units is left to the combination to sort out.
-    """
-    path = find_variable(dim, item)
-    if path is None:
-        return None
-    array, old = item.arrays[path], find(existing, path)
-    names = ("units", "scale_factor", "add_offset")
-    own, other = ([a.meta.attributes.get(n) for n in names] for a in (array, old or array))
-    if not equal_in_value(own, other):
-        return None
-    return read_all([array], read)[0].reshape(-1)
 
 
 def already_there(existing: VirtualGroup, item: FlatInput, dim: str, run: Positions, whole: bool) -> bool:
@@ -271,15 +206,6 @@ def in_the_map(array: VirtualArray) -> bool:
     """Whether an array is one chunk that is in the map itself."""
     one = all(n == 1 for n in array.manifest.grid_shape)
     return one and bool(array.manifest.rows(np.zeros(1, np.int64)).source[0] == INLINE)
-
-
-def find(group: VirtualGroup, path: str) -> VirtualArray | None:
-    """The array at a path, or None."""
-    try:
-        node = group[path]
-    except NotFound:
-        return None
-    return node if isinstance(node, VirtualArray) else None
 
 
 def spliced(

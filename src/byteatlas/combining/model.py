@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple, NewType, TypeAlias, get_args
 
 import numpy as np
@@ -130,11 +131,24 @@ class CombineOptions:
         for name in ("concat", "trust", "stack"):
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, (value,))
+            elif value is not None or name != "stack":
+                object.__setattr__(self, name, _names(value, name))
+        if not all(self.concat):
+            raise BadRequest("concat has an empty name; a dimension has a name")
         for name, known in CHOICES.items():
             if (value := getattr(self, name)) not in known:
                 raise BadRequest(f"{name} is {value!r}; known: {', '.join(known)}")
         if not isinstance(self.coords, Mapping):
             raise BadRequest(f"coords is {self.coords!r}, a dict of dimensions to sources was expected")
+
+
+def _names(value: object, option: str) -> tuple[str, ...]:
+    """Names as a caller may give them: a list, a set, a tuple. Raises `BadRequest` for anything else."""
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping, os.PathLike)):
+        names = tuple(value)
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise BadRequest(f"{option} is {type(value).__name__}; a name or a list of names was expected")
 
 
 InputNumber = NewType("InputNumber", int)

@@ -80,7 +80,9 @@ def _remote_folder(url: str, access: Access) -> UrlKind | None:
         try:
             source = access.open(f"{url.rstrip('/')}/{name}")
             size = source.size()
-        except FetchFailed:
+        except FetchFailed as error:
+            if not (error.absent or error.denied):
+                raise  # a store without this document would be something else
             continue
         if name == ".zmetadata":
             ends = [ByteRange(0, min(size, _END)), ByteRange(max(0, size - _END), min(size, _END))]

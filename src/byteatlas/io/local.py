@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import SourceRecord
@@ -39,10 +39,19 @@ def portable(path: str) -> str:
     try:
         path.encode()
     except UnicodeEncodeError:
-        from urllib.parse import quote
-
-        return f"file://{quote(os.fsencode(path))}"
+        return file_url(path)
     return path
+
+
+def file_url(path: str) -> str:
+    """An absolute path as a URL.
+
+    >>> file_url("/data/a b.nc")
+    'file:///data/a%20b.nc'
+    """
+    from urllib.parse import quote
+
+    return f"file://{quote(os.fsencode(path))}"
 
 
 def absolute(url: str) -> str:
@@ -62,18 +71,32 @@ def absolute(url: str) -> str:
     return full
 
 
-FileIdentity: TypeAlias = tuple[int, int, int]
-"""What tells a local file from one that took its place: its number, size, and modification time in nanoseconds."""
+class FileIdentity(NamedTuple):
+    """What tells a local file from one that took its place.
+
+    Attributes:
+        device, number: which file it is, whatever its names.
+        size: in bytes.
+        time: of its last modification, in nanoseconds.
+    """
+
+    device: int
+    number: int
+    size: int
+    time: int
+
+    @classmethod
+    def of(cls, facts: os.stat_result) -> FileIdentity:
+        return cls(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
 def identity(url: str) -> FileIdentity | None:
-    """That of the file which is under a name now; None for what is not local, or not there."""
-    path = local_path(url)
+    """That of the file which is under a name now, links followed; None for what is not local, or not there."""
     try:
-        facts = None if path is None else os.stat(path)
-    except (OSError, ValueError):
+        facts = None if local_path(url) is None else status(url)
+    except FetchFailed:
         return None
-    return None if facts is None else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+    return None if facts is None else FileIdentity.of(facts)
 
 
 def status(url: str) -> os.stat_result | None:
@@ -111,7 +134,7 @@ class LocalSource:
             raise FetchFailed(url, why, absent=isinstance(error, FileNotFoundError | NotADirectoryError)) from error
         facts = os.fstat(self._fd)
         self._size, self._time = facts.st_size, facts.st_mtime_ns
-        self.identity: FileIdentity = (facts.st_ino, self._size, self._time)
+        self.identity = FileIdentity.of(facts)
 
     def __reduce__(self) -> tuple[type[LocalSource], tuple[str]]:
         return LocalSource, (self._url,)  # a descriptor means nothing elsewhere

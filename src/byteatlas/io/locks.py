@@ -30,15 +30,13 @@ def locked(url: str, patience: float = PATIENCE) -> Iterator[None]:
         FetchFailed: no file can be made there.
     """
     path = local_path(url)
-    fd = None if path is None else _acquired(os.path.realpath(path), url, patience)
+    lock = None if path is None else _beside(os.path.realpath(path))
+    fd = None if lock is None else _acquired(lock, url, patience)
     try:
         yield
     finally:
-        if fd is not None:
-            lock = _beside(os.path.realpath(path or ""))
-            with suppress(FileNotFoundError):
-                os.unlink(lock)  # before it is let go: who waits for it sees that it is no longer there
-            os.close(fd)
+        if fd is not None and lock is not None:
+            _released(fd, lock)
 
 
 def _beside(path: str) -> str:
@@ -46,24 +44,30 @@ def _beside(path: str) -> str:
     return os.path.join(folder, f".{name}.lock")
 
 
-def _acquired(path: str, url: str, patience: float) -> int | None:
-    """A descriptor that holds the lock; None where the file system has no locks."""
+def _released(fd: int, lock: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(lock)  # before it is let go: who waits for it sees that it is no longer there
+    os.close(fd)
+
+
+def _acquired(lock: str, url: str, patience: float) -> int | None:
+    """A descriptor that holds the lock, which is this file; None where the file system has no locks."""
     import fcntl
 
     end, wait = time.monotonic() + patience, 0.002
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     while True:
         try:
-            fd = os.open(_beside(path), flags, 0o666)
+            fd = os.open(lock, flags, 0o666)
         except OSError as error:
             raise FetchFailed(url, f"cannot be locked: {error.strerror or error}") from error
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_under(fd, _beside(path)):
+            if _is_under(fd, lock):
                 return fd
         except OSError as error:
             if error.errno in NO_LOCKS:
-                os.close(fd)
+                _released(fd, lock)
                 return None
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 os.close(fd)

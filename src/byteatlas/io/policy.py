@@ -33,9 +33,12 @@ class Policy:
         for name in ("allow", "deny"):
             value = getattr(self, name)
             if value is not None:
-                if not isinstance(value, Iterable) or not all(isinstance(prefix, str) for prefix in value):
+                prefixes = (
+                    (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)
+                )
+                if not all(isinstance(prefix, str) for prefix in prefixes):
                     raise BadRequest(f"{name} is a list of prefixes of URLs")
-                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+                object.__setattr__(self, name, prefixes)
         if not (self.local is None or isinstance(self.local, bool)):
             raise BadRequest("local is True, False, or None (by origin)")
 

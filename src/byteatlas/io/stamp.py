@@ -77,6 +77,17 @@ def compare(url: str, recorded: SourceRecord, found: SourceRecord) -> None:
         raise SourceChanged(url, "stamp (etag or modification time)", recorded.stamp, found.stamp)
 
 
+def learned(url: str, known: SourceRecord, found: SourceRecord) -> SourceRecord:
+    """What is known of a file after one more answer. What is known once stays: it is what all answers are held against.
+
+    Raises `SourceChanged` for an answer about another file than the earlier ones.
+    """
+    compare(url, known, found)
+    return SourceRecord(
+        found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
+    )
+
+
 def check_unchanged(source: Source) -> None:
     """Raise `SourceChanged` when a local file was written to since it was opened. Others look at their answers."""
     inner = _innermost(source)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
 from byteatlas.io.access import AbsentParts
-from byteatlas.io.local import absolute, local_path, portable
+from byteatlas.io.local import absolute, file_url, local_path, portable
 from byteatlas.io.policy import foreign
 from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
@@ -87,7 +87,7 @@ class MapWriteOptions:
         keep_queries: also write user names, passwords and signatures that URLs hold. Whoever has the map then has them.
         templates: JSON version 1: write URL templates and generated references where that makes the map smaller. GDAL
             and VirtualiZarr refuse such maps; fsspec reads them with ``simple_templates=False``.
-            consolidated: JSON: also write all metadata under one key, for readers that look for it there.
+        consolidated: JSON: also write all metadata under one key, for readers that look for it there.
         block: JSON: chunks that are turned into text at once.
         base: URL of the map itself (filled in by `write_references`).
         prefix: what the template ``u`` stands for in URLs (filled in by the writer).
@@ -110,7 +110,9 @@ class MapWriteOptions:
             url = posixpath.normpath(absolute(path).replace(os.sep, "/"))
         elif not self.keep_queries:
             url = without_secrets(url)
-        if path is not None and not url.isascii() and (named := portable(url)) != url:
+        if path is not None and self.base is not None and local_path(self.base) is None:
+            url = file_url(local_path(url) or url)  # a path in a map on a server is one of the server's
+        elif path is not None and not url.isascii() and (named := portable(url)) != url:
             return named
         if self.relative and self.base is not None:
             url = relative_to(self.base, url)

@@ -14,7 +14,7 @@ from stat import S_ISDIR, S_ISREG
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import MAP_SUFFIXES, form_of_name
-from byteatlas.io.local import local_path, status
+from byteatlas.io.local import identity, local_path, status
 from byteatlas.io.output import is_draft
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import decompressed
@@ -28,7 +28,11 @@ PARSED = 1 << 18
 END = 1 << 16
 DOCUMENT = (".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json")
 PART_FILE = r"refs\.\d+\.parq(uet)?"
-REFERENCE = rb'"[^"\\]*"\s*:\s*\[\s*("[^"]*"|null)\s*(,\s*\d+\s*,\s*\d+\s*)?\]'
+CHUNK_KEY = rb'"([^"]*/)?(\d+([./]\d+)*|c([./]\d+)*)"\s*:\s*'
+REFERENCE = CHUNK_KEY + rb'\[\s*("[^"]*"|null)\s*(,\s*\d+\s*,\s*\d+\s*)?\]'
+"""A chunk's key with the place of its bytes."""
+METADATA_TEXT = rb'"([^"]*/)?(\.zgroup|\.zarray|\.zattrs|zarr\.json)"\s*:\s*"'
+"""A metadata document as a text in a text, which only maps have: in consolidated metadata it is an object."""
 
 
 def format_for(url: str, format: Format | None) -> Format:
@@ -140,7 +144,7 @@ def object_there(url: str, access: Access) -> Source | None:
         found = access.open(url)
         found.size()
     except FetchFailed as error:
-        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
+        if error.absent:
             return None
         raise
     return found
@@ -164,7 +168,7 @@ def is_map_text(source: Source) -> bool:
     ends = plain.read([ByteRange(0, END), ByteRange(size - END, END)])
     import re
 
-    return any(re.search(REFERENCE, bytes(end)) for end in ends)
+    return any(re.search(pattern, bytes(end)) for end in ends for pattern in (REFERENCE, METADATA_TEXT))
 
 
 def _is_map(document: JSON) -> bool:
@@ -194,17 +198,10 @@ def check_not_source(node: VirtualNode, url: str) -> None:
 
 def leads_to(urls: Iterable[str], url: str) -> bool:
     """Whether one of these URLs leads to a file, under whatever name."""
-    place = _identity(url)
-    return any(u == url or (place is not None and _identity(u) == place) for u in urls)
-
-
-def _identity(url: str) -> tuple[int, int] | None:
-    """Which file of this machine a URL leads to; None when there is none."""
-    try:
-        found = None if local_path(url) is None else status(url)
-    except FetchFailed:
-        return None
-    return None if found is None else (found.st_dev, found.st_ino)
+    there = identity(url)
+    if there is None:
+        return url in urls
+    return any(u == url or ((own := identity(u)) is not None and own[:2] == there[:2]) for u in urls)
 
 
 def is_of_others(node: VirtualNode, other: VirtualNode) -> bool:

@@ -116,6 +116,15 @@ def _from_words(value: JSON) -> JSON:
     return [_from_words(member) for member in value] if isinstance(value, list) else value
 
 
+def number_of(text: str) -> JSON:
+    """The number that a word, or the base64 of its eight bytes, stands for; any other text as it is.
+
+    >>> number_of("Infinity"), number_of("AAAAAAA4j8A="), number_of("none")
+    (inf, -999.0, 'none')
+    """
+    return WORDS[text] if text in WORDS else _from_base64(text)
+
+
 def _from_base64(value: JSON) -> JSON:
     if not isinstance(value, str) or len(value) != 12:  # eight bytes take twelve characters
         return value

@@ -20,5 +20,14 @@ def legal_name(name: str) -> bool:
     return bool(name.strip(".")) and "/" not in name and "\0" not in name and name not in DOCUMENTS and _whole(name)
 
 
+def text_of(name: bytes) -> str:
+    """A name as HDF5 and its kin store it. Names are UTF-8; what is not keeps its bytes as Latin-1 (h5py has
+    surrogates there, which Zarr cannot hold)."""
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        return name.decode("latin-1")
+
+
 def _whole(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= c <= "\udfff" for c in name)

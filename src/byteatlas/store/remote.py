@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from byteatlas.errors import FetchFailed, Forbidden, Unsupported
+from byteatlas.errors import BadRequest, FetchFailed, Forbidden, Unsupported
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.open import remote_source
 from byteatlas.io.policy import Policy
@@ -28,6 +28,9 @@ class RemoteStore:
 
     def __init__(self, url: str, access: Access = DEFAULT, *, writable: bool = False) -> None:
         self._url, self._access, self._writable = url.rstrip("/"), access, writable
+        protocol, _, place = self._url.partition("://")
+        if not (protocol and place) and "::" not in url:  # without its slashes it would be a local name
+            raise BadRequest(f"{url} names no place")
         self._living, root = file_system(self._url, access.options_for(self._url))
         self._root = root.rstrip("/")
         self._living.forget(self._root)

@@ -18,9 +18,11 @@ from typing import Any, cast
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
 from byteatlas.io.access import Access
+from byteatlas.io.kind import kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.output import draft_of, draft_start, new_file
 from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.urls import fault_of
 from byteatlas.store.base import Store, WritableStore, is_zip
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MappingStore
@@ -57,12 +59,14 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
     stays, and the next block for the same local file goes on from there.
 
     Raises:
-        Conflict: there is such a ZIP file.
+        Conflict: there is such a ZIP file, a file where a folder should be, or a map.
         Forbidden: a store or a kind of storage that is read only.
         FetchFailed: the storage cannot be reached. MissingExtra: its package is not installed.
     """
     if isinstance(target, (str, os.PathLike)):
         url = os.fspath(target)
+        if fault := fault_of(url):
+            raise BadRequest(f"{url} {fault}".replace("\0", "?"))
         if is_zip(url):
             with staged_zip(url, storage_options) as store:
                 yield store
@@ -73,6 +77,7 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
         elif Path(path).exists() and not Path(path).is_dir():
             raise Conflict([f"{url} is a file"], "write")
         else:
+            check_no_map(url)
             yield DirectoryStore(path, writable=True)
     elif isinstance(target, MutableMapping):
         yield MappingStore(target, writable=True)
@@ -82,6 +87,13 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
         raise Forbidden(target.url, "a store that cannot be written to")
     else:
         raise BadRequest(f"{type(target).__name__} is no path, URL, mapping or store")
+
+
+def check_no_map(folder: str) -> None:
+    """Raises `Conflict` for a local folder that is a reference map: its documents have the names of a store's."""
+    path = Path(local_path(folder) or folder)
+    if path.is_dir() and any(path.iterdir()) and kind_of(folder) == "parquet":
+        raise Conflict([f"{folder} is a reference map"], "write")
 
 
 @contextmanager

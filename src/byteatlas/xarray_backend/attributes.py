@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 from typing import Any
 
 import numpy as np
 
 from byteatlas.array import Array
+from byteatlas.meta.attributes import MASKS, number_of
 
-FLOAT_WORDS = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
-MASKS = ("_FillValue", "missing_value")
 PACKING = ("scale_factor", "add_offset")
 
 
@@ -36,7 +33,7 @@ def _as_value(value: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, str) and dtype.kind == "f":
-        value = _float(value)
+        value = number_of(value)
     if isinstance(value, str) and dtype.kind == "S":
         return np.bytes_(value.encode("utf-8", "surrogateescape"))
     if dtype.kind in "iufb" and isinstance(value, (bool, int, float)):
@@ -46,13 +43,3 @@ def _as_value(value: Any, dtype: np.dtype[Any]) -> Any:
             return value  # for example a float marker of packed integers: xarray decides what it means
         return dtype.type(value)
     return value
-
-
-def _float(text: str) -> Any:
-    """A float that JSON could not say: a word, or xarray's own form, the base64 of its eight bytes."""
-    if text in FLOAT_WORDS:
-        return FLOAT_WORDS[text]
-    try:
-        return struct.unpack("<d", base64.standard_b64decode(text))[0]
-    except (ValueError, struct.error):
-        return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,8 +17,8 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
 import byteatlas as ba
-from byteatlas.array.writing.copy import JOURNAL
 from byteatlas.array.writing.create import array_meta
+from byteatlas.array.writing.journal import JOURNAL
 from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.cli.app import run
 from byteatlas.errors import Conflict, FetchFailed, Forbidden
@@ -340,3 +340,28 @@ def test_staging_folders_are_private(tmp_path: Path) -> None:
     assert seen
     assert not list(elsewhere.iterdir())
     assert not list(open_to_all.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "map"])
+def test_no_store_is_made_of_a_map(tmp_path: Path, name: str) -> None:
+    """A Parquet map is a folder, and its documents have the names of a store's."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["a"] = VALUES
+    target = tmp_path / name
+    ba.write(ba.scan(tmp_path / "a.h5"), target, format="parquet")
+    before = {path: path.read_bytes() for path in target.rglob("*") if path.is_file()}
+    (tmp_path / "link").symlink_to(target)
+    acts: list[Callable[[Any], object]] = [
+        lambda t: ba.create_array(t, "new", ba.array_meta((2,), "f4")),
+        lambda t: ba.create_array(t, "new", ba.array_meta((2,), "f4", zarr_format=2)),
+        lambda t: ba.create_group(t, "g"),
+        lambda t: ba.open_writable(t, "a"),
+        lambda t: ba.from_model(ba.to_model(tmp_path / "a.h5"), t, path="sub"),
+        lambda t: ba.from_model(ba.to_model(tmp_path / "a.h5"), t, overwrite=True),
+        lambda t: ba.copy(tmp_path / "a.h5", t),
+    ]
+    for act in acts:
+        for spelling in (str(target), f"{target}/", target.as_uri(), tmp_path / "link"):
+            with pytest.raises(Conflict, match="is a reference map"):
+                act(spelling)
+    assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before

@@ -10,9 +10,10 @@ import pytest
 from tests.array_support import ZLIB, opener, virtual
 
 from byteatlas.array import Array, Group, open_node, open_store
-from byteatlas.array.writing.copy import JOURNAL, CopyOptions, copy, region_shape
+from byteatlas.array.writing.copy import CopyOptions, copy, region_shape
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.documents import consolidate
+from byteatlas.array.writing.journal import JOURNAL
 from byteatlas.array.writing.options import ArrayWriteOptions
 from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, BadSelection, Conflict, NotFound

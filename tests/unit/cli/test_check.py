@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.http_server import serve
 
 import byteatlas as ba
 from byteatlas.cli.app import run
+from byteatlas.manifest.ops.rename import Rename, rename_sources
 
 h5py = pytest.importorskip("h5py")
 
@@ -75,3 +77,14 @@ def test_no_data_are_read(maps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalSource, "read", counting)
     states(maps)
     assert {Path(url).name for url in read} <= {"all.json"}
+
+
+def test_files_that_a_web_server_no_longer_has(maps: Path) -> None:
+    """Only the server's own word says that a file is gone; one that it does not give out may well be there."""
+    pytest.importorskip("aiohttp")
+    data = {f"/data/{i}.h5": (maps / f"data/{i}.h5").read_bytes() for i in range(3)}
+    with serve(data, broken=frozenset({"/data/1.h5"})) as served:
+        node = ba.combine([maps / f"data/{i}.h5" for i in range(3)], concat="t")
+        moved = rename_sources(node, Rename({f"{maps}/": f"{served.url}/"}))
+        del data["/data/2.h5"]
+        assert [s.state for s in ba.check(moved, access=ba.Access())] == ["same", "unreachable", "vanished"]

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.http_server import serve
 from tests.maps import array, references
 
+import byteatlas as ba
 from byteatlas.array import open_node
 from byteatlas.cli.app import run
+from byteatlas.manifest.facts import sources_of
 from byteatlas.manifest.model import Inline, VirtualGroup
 from byteatlas.manifest.references import read_references, write_references
 
@@ -101,3 +104,45 @@ def test_verify_sources(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "x.bin").unlink()
     assert run(["verify", "--sources", "a.json", "--json"]) == 1
     assert [s["state"] for s in json.loads(capsys.readouterr().out)] == ["vanished"]
+
+
+@pytest.mark.parametrize("out", ["b.json", "b.parquet", "t.json"])
+def test_secrets_in_urls_are_kept_where_that_is_asked_for(out: str, tmp_path: Path) -> None:
+    url = "https://me:pass@host.example/x.bin?version=2&X-Amz-Signature=0af3&X-Amz-Date=now"
+    source, target = tmp_path / "a.json", str(tmp_path / out)
+    array = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<f4", "fill_value": 0, "order": "C"}
+    metadata = json.dumps({**array, "filters": None, "compressor": None})
+    source.write_text(json.dumps({".zgroup": '{"zarr_format": 2}', "x/.zarray": metadata, "x/0": [url, 0, 8]}))
+    more = ["--templates"] if out == "t.json" else []
+    assert run(["convert", str(source), target, *more]) == 0
+    assert list(sources_of(ba.load(target))) == ["https://host.example/x.bin?version=2"]
+    assert run(["convert", str(source), target, *more, "--keep-queries", "--overwrite"]) == 0
+    assert list(sources_of(ba.load(target))) == [url]
+
+
+def test_a_scan_and_a_combination_keep_secrets_where_that_is_asked_for(tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp")
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("t", data=np.arange(2.0)).make_scale("t")
+        file.create_dataset("v", data=np.ones((2, 8)), chunks=(1, 8)).dims[0].attach_scale(file["t"])
+    data = (tmp_path / "a.h5").read_bytes()
+    one, both = str(tmp_path / "one.json"), str(tmp_path / "both.json")
+    with serve({"/a.h5?token=abc": data, "/a.h5": data}) as served:
+        url = f"{served.url}/a.h5?token=abc"
+        for more, expected in (([], f"{served.url}/a.h5"), (["--keep-queries"], url)):
+            assert run(["scan", url, "-o", one, "--overwrite", *more]) == 0
+            assert list(sources_of(ba.load(one))) == [expected]
+            assert run(["combine", url, "-o", both, "--concat", "t", "--overwrite", *more]) == 0
+            assert expected in sources_of(ba.load(both))
+    assert run(["combine", one, "-o", both, "--concat", "t", "--append", "--keep-queries"]) == 2
+
+
+def test_a_scan_goes_on_where_maps_are_in_storage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["v"] = np.arange(3.0)
+    command = ["scan", str(tmp_path / "a.h5"), "-o", f"memory://{tmp_path.name}/a.json", "--resume", "--json"]
+    for resumed in (None, True):
+        assert run(command) == 0
+        assert json.loads(capsys.readouterr().out)[0].get("resumed") == resumed

@@ -14,6 +14,9 @@ import pytest
 
 import byteatlas as ba
 from byteatlas.cli.app import run
+from byteatlas.manifest import references
+from byteatlas.manifest.ops.inline import InlineOptions, inline
+from byteatlas.manifest.targets import PARSED
 
 
 def archive(path: Path, begin: int = 0) -> Path:
@@ -157,6 +160,54 @@ def test_large_maps_are_known(name: str, here: Path) -> None:
     Path("large.json").write_text(json.dumps({"features": [{"name": "x" * 50} for _ in range(10_000)]}))
     with pytest.raises(ba.Conflict):
         ba.write(ba.scan("a.nc"), "large.json")
+
+
+@pytest.mark.parametrize("form", ["json", "json-v0"])
+def test_large_maps_that_hold_all_their_data_are_known(form: Any, here: Path) -> None:
+    with h5py.File("noise.h5", "w") as f:
+        f["x"] = np.random.default_rng(1).random(80_000)
+    whole = inline(ba.scan("noise.h5"), ba.Access().pool(), InlineOptions(1 << 20))
+    for _ in range(2):
+        ba.write(whole, "inlined.json", format=form)
+    assert Path("inlined.json").stat().st_size > PARSED
+    ba.write(ba.scan("a.nc"), "inlined.json", format=form)
+    assert values("inlined.json") == list(range(60))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"features": [{"tags": ["a"], "name": "x" * 50} for _ in range(10_000)]},
+        {"metadata": {f"{i}/.zattrs": {"note": ["x" * 90]} for i in range(5_000)}, "zarr_consolidated_format": 1},
+        {"steps": [{"next": [None], "range": ["x" * 50, 1, 2]} for _ in range(10_000)]},
+    ],
+)
+def test_large_documents_with_lists_are_no_maps(document: Any, here: Path) -> None:
+    text = json.dumps(document)
+    Path("large.json").write_text(text)
+    assert len(text) > PARSED
+    with pytest.raises(ba.Conflict, match="no reference map"):
+        ba.write(ba.scan("a.nc"), "large.json")
+    assert Path("large.json").read_text() == text
+
+
+@pytest.mark.parametrize("command", ["convert a.json", "scan a.nc -o"])
+def test_a_target_that_cannot_be_looked_at_is_kept(
+    command: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The storage fails just when the map that is there is to be read: that does not say that there is none."""
+    real = references.read_references
+
+    def failing(target: Any, **options: Any) -> Any:
+        if str(target).endswith("b.json"):
+            raise ba.FetchFailed(str(target), "503 Service Unavailable", transient=True)
+        return real(target, **options)
+
+    monkeypatch.setattr(references, "read_references", failing)
+    before = everything(here)
+    assert run([*command.split(), "b.json"]) != 0
+    assert "503" in capsys.readouterr().err
+    assert everything(here) == before
 
 
 def test_maps_of_others_are_known(here: Path) -> None:

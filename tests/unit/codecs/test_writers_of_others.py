@@ -97,6 +97,18 @@ def test_netcdfs_pure_zarr_mode_leaves_no_note_but_its_own_order_of_members() ->
     assert np.array_equal(found[...], INTS)
 
 
+@pytest.mark.parametrize("first", [("zarr_format", "shape", "chunks", "dtype"), ("zarr_format", "chunks"), ("dtype",)])
+def test_other_orders_of_members_are_not_netcdfs(first: tuple[str, ...]) -> None:
+    members: dict[str, JSON] = {
+        "shape": [3, 4], "dtype": "<i4", "chunks": [3, 4], "fill_value": 0, "order": "C", "zarr_format": 2,
+        "compressor": None, "filters": [{"id": "shuffle", "elementsize": 0}],
+    }  # fmt: skip
+    document = {key: members[key] for key in (*first, *members)}
+    found = ba.open({".zarray": json.dumps(document).encode(), "0.0": INTS.tobytes()})
+    assert isinstance(found, ba.Array)
+    assert np.array_equal(found[...], INTS)
+
+
 def test_shuffle_without_a_size_is_four_in_version_2_and_the_items_in_version_3() -> None:
     data = np.arange(6, dtype="<i8")
     assert np.array_equal(

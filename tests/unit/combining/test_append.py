@@ -209,3 +209,22 @@ def test_chunks_of_a_map_keep_their_codecs(tmp_path: Path) -> None:
     both = ba.combine([str(tmp_path / "map.json"), paths[2]], concat="time")
     root: Any = ba.open(both)
     np.testing.assert_array_equal(root["v"][...], np.add.outer(np.arange(6), np.arange(3) / 8))
+
+
+def test_the_same_numbers_of_another_calendar_are_other_times(tmp_path: Path) -> None:
+    """Equal numbers and equal data: the file was passed over, and its dates were nowhere."""
+
+    def made(calendar: str) -> str:
+        path = tmp_path / f"{calendar}.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("time", data=np.arange(3.0)).make_scale("time")
+            file["time"].attrs.update({"units": "days since 2000-02-27", "calendar": calendar})
+            file.create_dataset("v", data=np.zeros((3, 4)), chunks=(1, 4)).dims[0].attach_scale(file["time"])
+        return str(path)
+
+    target = tmp_path / "map.json"
+    ba.write(ba.combine([made("standard")], "time"), target)
+    with pytest.raises(ba.Conflict, match="calendars differ"):
+        ba.append(target, [made("noleap")], "time")
+    for same in ("gregorian", "proleptic_gregorian"):
+        assert ba.append(target, [made(same)], "time").skipped

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import h5py
 import numpy as np
 import pytest
@@ -105,3 +108,35 @@ def test_threads_take_turns(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert (len(most), max(most)) == (160, 1)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_a_map_in_storage_whose_name_says_nothing(form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked at again is the map's document: a folder has no size and no time that say anything."""
+    looked: list[str] = []
+    real = locks.version_of
+
+    def version_of(url: str, access: ba.Access) -> tuple[int, str | None]:
+        looked.append(url)
+        return real(url, access)
+
+    monkeypatch.setattr(locks, "version_of", version_of)
+    base = f"memory://{tmp_path.name}{form}"
+    first, second = (f"{base}/{Path(path).name}" for path in archives(tmp_path, 2))
+    for url in (first, second):
+        fsspec.filesystem("memory").pipe_file(url, (tmp_path / url.rpartition("/")[2]).read_bytes())
+    target = f"{base}/ocean"
+    ba.write(ba.scan(first), target, format=form)
+    ba.append(target, [second], "time")
+    opened: Any = ba.open(target)
+    assert opened["x"][...].tolist() == [0, 1]
+    assert looked == [target if form == "json" else f"{target}/.zmetadata"] * 2
+
+
+def test_no_file_is_left_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks here")
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    with locks.locked(str(tmp_path / "a.json")):
+        assert not list(tmp_path.iterdir())

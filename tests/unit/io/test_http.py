@@ -148,6 +148,11 @@ def denied_head(h: Any) -> None:
     say(h, 403) if h.command == "HEAD" else give(h)
 
 
+def empty_head(h: Any) -> None:
+    """As servers answer that make a file only when it is asked for."""
+    say(h, 200) if h.command == "HEAD" else give(h)
+
+
 def no_parts(h: Any) -> None:
     say(h, 200, DATA)
 
@@ -168,7 +173,7 @@ def parts_but_no_total(h: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [give, without_head, denied_head, no_parts, neither_length_nor_parts, parts_but_no_total]
+    "kind", [give, without_head, denied_head, empty_head, no_parts, neither_length_nor_parts, parts_but_no_total]
 )
 def test_servers_that_can_less(kind: Answer) -> None:
     with answering(kind) as (url, seen):
@@ -276,3 +281,10 @@ def test_it_can_be_sent_to_another_process() -> None:
         source.read([ByteRange(0, 4)])
         again = pickle.loads(pickle.dumps(source))
         assert bytes(again.read([ByteRange(4, 4)])[0]) == DATA[4:8]
+
+
+@pytest.mark.parametrize("text", ["\xb2", "9" * 5000, "Mon, 01 Jan 0001 00:00:00 -0000", "soon"])
+def test_a_time_to_wait_that_is_no_number(text: str) -> None:
+    with answering(lambda h: say(h, 503, Retry_After=text)) as (url, _), pytest.raises(FetchFailed, match="503") as e:
+        open_source(f"{url}/x", None, QUICK).size()
+    assert e.value.transient

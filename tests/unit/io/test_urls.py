@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from byteatlas.errors import FetchFailed, Forbidden
+from byteatlas.errors import BadRequest, FetchFailed, Forbidden
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy, foreign
 from byteatlas.io.storage_options import StorageOptions
@@ -124,3 +126,14 @@ def test_secrets_are_hidden() -> None:
     assert without_secrets(url) == "https://h/a.nc?version=2"
     assert without_secrets("https://h/a?expires=never") == "https://h/a?expires=never"
     assert without_secrets("s3://b/a?versionId=3") == "s3://b/a?versionId=3"
+
+
+def test_prefixes_that_are_given_one_by_one() -> None:
+    one_by_one: Any = iter(["s3://open/secret"])
+    policy = Policy(allow=["s3://open/"], deny=one_by_one)
+    assert policy.deny == ("s3://open/secret",)
+    with pytest.raises(Forbidden):
+        policy.check("s3://open/secret/a.nc")
+    number: Any = 7
+    with pytest.raises(BadRequest):
+        Policy(deny=number)

@@ -11,13 +11,14 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from byteatlas.errors import CorruptFile
+from byteatlas.meta.names import text_of
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import both, buffers
 from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, ObjectHeader
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
 from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, dense_addresses, dense_objects
-from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
+from byteatlas_scanners.hdf5.heaps.local import read_local_heap
 
 MOST_NODES = 1 << 20
 MOST_LEVELS = 32
@@ -92,7 +93,7 @@ def parse_link(form: Form, body: bytes) -> Link:
     order = cursor.u64() if flags & 0x04 else -1
     if flags & 0x10:
         cursor.skip(1)  # character set: UTF-8 reads ASCII too
-    name = _text(cursor.take(cursor.uint(1 << (flags & 3))))
+    name = text_of(cursor.take(cursor.uint(1 << (flags & 3))))
     if kind == 0:
         address = cursor.address()
         if address is None:
@@ -100,21 +101,13 @@ def parse_link(form: Form, body: bytes) -> Link:
         return Link(name, Hard(address), order)
     value = cursor.take(cursor.u16())
     if kind == 1:
-        return Link(name, Soft(_text(value)), order)
+        return Link(name, Soft(text_of(value)), order)
     if kind == 64:
         parts = value[1:].split(b"\0")
         if len(parts) < 2 or value[:1] != b"\0":
             raise CorruptFile(form.base, f"external link {name!r} is damaged")
-        return Link(name, External(_text(parts[0]), _text(parts[1])), order)
+        return Link(name, External(text_of(parts[0]), text_of(parts[1])), order)
     return Link(name, UserDefined(kind), order)
-
-
-def _text(data: bytes) -> str:
-    """Names are UTF-8; what is not keeps its bytes as Latin-1 (h5py: surrogates, which Zarr cannot hold)."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:
@@ -204,10 +197,10 @@ def _symbols(form: Form, address: int, data: bytes, names: bytes) -> tuple[list[
     for at in range(8, 8 + count * entry, entry):
         target = int.from_bytes(data[at + width : at + 2 * width], "little")
         raw.append(heap_text(names, int.from_bytes(data[at : at + width], "little")))
-        name = _text(raw[-1])
+        name = text_of(raw[-1])
         cache, value = struct.unpack_from("<I4xI", data, at + 2 * width)
         if cache == _CACHED_SOFT:
-            links.append(Link(name, Soft(_text(heap_text(names, value)))))
+            links.append(Link(name, Soft(text_of(heap_text(names, value)))))
         elif cache > _CACHED_SOFT or target == form.undefined:
             raise CorruptFile(form.base + address, f"link {name!r} has no address, or is of unknown kind {cache}")
         else:

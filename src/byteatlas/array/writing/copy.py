@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -20,23 +19,20 @@ from byteatlas.array.writing.create import (
 )
 from byteatlas.array.writing.documents import consolidate, write_group_meta
 from byteatlas.array.writing.identity import same_values, source_identity
+from byteatlas.array.writing.journal import Journal
 from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
 from byteatlas.array.writing.writable import WritableArray
 from byteatlas.array.writing.write import create_array, create_group, open_writable
-from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, shortlist, unknown
+from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, unknown
 from byteatlas.meta import fill, v2, v3
 from byteatlas.meta.attributes import FILL
 from byteatlas.meta.compare import fingerprint
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.store.base import WritableStore, check_path
 from byteatlas.store.counted import Counted
-from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes
-from byteatlas.types import JSON, Shape
+from byteatlas.types import Shape
 from byteatlas.values import dataclass, replace
-
-JOURNAL = ".byteatlas-copy.json"
-"""The key that records how far a copy has come; removed when it is complete."""
 
 TellCopied = Callable[[str, int, int], None]
 """Called with an array's path, the bytes (of decoded values) copied of it so far, and its total."""
@@ -107,7 +103,7 @@ def copy(
     _check_names({path: array.ndim for path, array in arrays}, options)
     plans = {path: _target(path, array, options) for path, array in arrays}
     prints = {path: _fingerprint(array, plans[path], options) for path, array in arrays}
-    journal = _Journal.load(counted, prints, options)
+    journal = Journal.load(counted, prints, resume=options.resume)
     journal.save()
     if isinstance(node, Group):
         _groups(node, counted, options)
@@ -115,7 +111,7 @@ def copy(
         _copy_array(path, array, plans[path], counted, options, journal, progress)
     if options.consolidated and isinstance(node, Group):
         consolidate(counted, [path for path, _ in node.walk()])
-    store.delete(JOURNAL)
+    journal.close()
     return CopyReport(len(arrays), sum(a.nbytes for _, a in arrays), counted.written)
 
 
@@ -224,48 +220,13 @@ def _fingerprint(array: Array, target: ArrayMeta, options: CopyOptions) -> str:
     return fingerprint(source_identity(array), array.shape, str(array.dtype), document, options.memory)
 
 
-@dataclass(slots=True)
-class _Journal:
-    """How many regions of each array are done."""
-
-    store: WritableStore
-    prints: Mapping[str, str]
-    done: dict[str, int]
-
-    @staticmethod
-    def load(store: WritableStore, prints: Mapping[str, str], options: CopyOptions) -> _Journal:
-        data = store.get(JOURNAL)
-        if data is None:
-            if Nodes(store, consolidated=False).kind("") is not None:
-                raise Conflict([f"{store.url} holds Zarr nodes already"], "copy")
-            if names := store.names(""):
-                raise Conflict(
-                    [f"{store.url} is no copy, and not empty either: it holds {shortlist(names, 3)}"], "copy"
-                )
-            return _Journal(store, prints, {})
-        if not options.resume:
-            raise Conflict([f"{store.url} holds an unfinished copy (resume takes it up)"], "copy")
-        found = load_object(data, f"{store.url}/{JOURNAL}")
-        if found.get("arrays") != dict(prints):
-            raise Conflict([f"{store.url} holds an unfinished copy of another source, or with other options"], "copy")
-        done: dict[str, JSON] = found.get("done", {})
-        return _Journal(store, prints, {str(k): int(v) for k, v in done.items()})
-
-    def mark(self, path: str, count: int) -> None:
-        self.done[path] = count
-        self.save()
-
-    def save(self) -> None:
-        self.store.set(JOURNAL, json.dumps({"arrays": dict(self.prints), "done": self.done}).encode())
-
-
 def _copy_array(
     path: str,
     source: Array,
     target: ArrayMeta,
     store: WritableStore,
     options: CopyOptions,
-    journal: _Journal,
+    journal: Journal,
     progress: TellCopied | None,
 ) -> None:
     begun = journal.done.get(path)

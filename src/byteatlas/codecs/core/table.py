@@ -119,6 +119,13 @@ HDF5: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_jpegls": row("hdf5.compressors:make_jpegls", *imagecodecs_table.encoding_only("jpegls")),
 }
 
+HDF4: Mapping[str, CodecRow] = {
+    "byteatlas.hdf4-rle": row("hdf4.rle:make"),
+    "byteatlas.hdf4-nbit": row("hdf4.nbit:make"),
+    "byteatlas.hdf4-skphuff": row("hdf4.skphuff:make"),
+    "byteatlas.hdf4-szip": row("hdf4.szip:make"),
+}
+
 TIFF: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_lzw": row("tiff.compressions:make_lzw"),
     "numcodecs.imagecodecs_packbits": row("tiff.compressions:make_packbits"),
@@ -164,7 +171,7 @@ FITS: Mapping[str, CodecRow] = {
 }
 """What tables and compressed images of FITS files consist of."""
 
-BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **TIFF, **GRIB, **FITS}
+BUILTIN: Mapping[str, CodecRow] = {**CORE, **NUMCODECS, **KERCHUNK, **HDF5, **HDF4, **TIFF, **GRIB, **FITS}
 
 FAMILIES: Mapping[str, CodecRow] = {
     "numcodecs.imagecodecs_": row("numcodecs.images:make"),

@@ -9,11 +9,14 @@ from byteatlas.io.source import SourceRecord
 from byteatlas.io.stamp import compare
 from byteatlas.types import ByteRange
 
+MOST_DIGITS = 20
+"""Of a number in a header: 2**64 has so many."""
+
 
 def facts_of_answer(headers: Mapping[str, str]) -> SourceRecord:
     """Of an answer with the whole file, or of one that only tells of it."""
     length = headers.get("Content-Length", "")
-    size = int(length) if length.isdigit() and not _encoded(headers) else None
+    size = int(length) if _number(length) and not _encoded(headers) else None
     return SourceRecord(size, _stamp(headers))
 
 
@@ -27,7 +30,7 @@ def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> Source
     unit, _, rest = headers.get("Content-Range", "").partition(" ")
     span, _, total = rest.partition("/")
     first, _, last = span.partition("-")
-    if unit.lower() != "bytes" or not (first.isdigit() and last.isdigit() and (total.isdigit() or total == "*")):
+    if unit.lower() != "bytes" or not (_number(first) and _number(last) and (_number(total) or total == "*")):
         shown = headers.get("Content-Range")
         why = "does not say of which place" if shown is None else f"says of its place: {shown[:80]}"
         raise FetchFailed(url, f"the server answered with a part, but {why}", where)
@@ -54,7 +57,7 @@ def check_whole(url: str, headers: Mapping[str, str], known: SourceRecord, most:
 def wait_of(headers: Mapping[str, str]) -> float | None:
     """The seconds that ``Retry-After`` asks for: a number or a date (RFC 9110 10.2.3)."""
     text = headers.get("Retry-After", "").strip()
-    if text.isdigit():
+    if _number(text):
         return float(text)
     if not text:
         return None
@@ -69,6 +72,11 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
 
 def _stamp(headers: Mapping[str, str]) -> str | None:
     return headers.get("ETag") or headers.get("Last-Modified")
+
+
+def _number(text: str) -> bool:
+    """Digits 0 to 9 only, and no more of them than any file has."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def _encoded(headers: Mapping[str, str]) -> bool:

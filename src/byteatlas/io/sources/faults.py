@@ -129,7 +129,7 @@ def _told(chain: list[BaseException]) -> str:
     """The error, and its cause where the error alone would name the wrong thing."""
     said = [f"{type(e).__name__}: {e}" if str(e) else type(e).__name__ for e in chain[:1]]
     said += [f"{type(e).__name__}: {e}" for e in chain[1:] if (_is_network(e) or _status(e) is not None) and str(e)][:1]
-    return " <- ".join(said)
+    return " ".join(" <- ".join(said).split())  # some have several lines
 
 
 def _may_pass(error: BaseException) -> bool:

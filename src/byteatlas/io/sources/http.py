@@ -18,7 +18,7 @@ from byteatlas.io.source import SourceRecord
 from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answer, wait_of
 from byteatlas.io.sources.faults import backend_errors, failure, status_failure
 from byteatlas.io.sources.filesystem import LivingFileSystem
-from byteatlas.io.stamp import compare
+from byteatlas.io.stamp import learned
 from byteatlas.io.urls import WEB, place, protocol_of
 from byteatlas.types import Buffer, ByteRange
 
@@ -176,17 +176,17 @@ class HttpSource:
         async with self._answer("HEAD", PLAIN) as answer:
             if answer.status == 200 and "Content-Encoding" not in answer.headers:
                 found = facts_of_answer(answer.headers)
-                if found.size is not None:
+                if found.size:  # 0 is also what servers say that do not know
                     self._learn(found)
                     return
             elif answer.status in (404, 410):
                 self._refuse(answer, None)
         async with self._answer("GET", {"Range": "bytes=0-0", **PLAIN}) as answer:
+            if answer.status == 416 or answer.headers.get("Content-Range", "").endswith("/0"):  # empty: no first byte
+                await self._all()
+                return
             if answer.status == 206:
                 self._learn(check_part(self._url, answer.headers, ByteRange(0, 1)), parts=True)
-                return
-            if answer.status == 416:  # an empty file has no first byte
-                await self._all()
                 return
             self._refuse(answer, None)
             if "Content-Encoding" not in answer.headers:
@@ -194,12 +194,7 @@ class HttpSource:
 
     def _learn(self, found: SourceRecord, *, parts: bool = False) -> None:
         """Raises `SourceChanged` for an answer about another file than the earlier ones."""
-        known = self._facts
-        compare(self._url, known, found)
-        if known.size is None or known.stamp is None:
-            self._facts = SourceRecord(
-                found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
-            )
+        self._facts = learned(self._url, self._facts, found)
         self._gives_parts = self._gives_parts or parts
 
     def _refuse(self, answer: Any, where: ByteRange | None) -> None:

@@ -10,7 +10,7 @@ from byteatlas.errors import FetchFailed
 from byteatlas.io.source import SourceRecord
 from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
-from byteatlas.io.stamp import compare
+from byteatlas.io.stamp import learned
 from byteatlas.types import JSON, Buffer, ByteRange
 
 
@@ -59,12 +59,7 @@ class FsspecSource:
 
     def _learn(self, found: SourceRecord) -> None:
         """Raises `SourceChanged` for an answer about another object than the earlier ones."""
-        known = self._facts
-        compare(self._url, known, found)
-        if known.size is None or known.stamp is None:
-            self._facts = SourceRecord(
-                found.size if known.size is None else known.size, found.stamp if known.stamp is None else known.stamp
-            )
+        self._facts = learned(self._url, self._facts, found)
 
     def info(self) -> Mapping[str, Any]:
         """What the file system says of the object; asked for once."""

@@ -84,9 +84,7 @@ def _state(info: SourceInfo, opener: Opener, check: Check) -> SourceState:
     except Forbidden as error:
         return SourceState(url, "forbidden", str(error))
     except FetchFailed as error:
-        cause = error.__cause__
-        gone = isinstance(cause, (FileNotFoundError, NotADirectoryError)) or getattr(cause, "status", None) == 404
-        return SourceState(url, "vanished" if gone else "unreachable", str(error))
+        return SourceState(url, "vanished" if error.absent else "unreachable", str(error))
     known = info.size is not None or info.stamp is not None
     return SourceState(url, "same" if known else "there")
 
@@ -101,6 +99,6 @@ def _moved_to(info: SourceInfo, folders: Sequence[str]) -> str | None:
         for n in range(1, min(len(parts), MOST_TAIL) + 1):
             candidate = "/".join([folder, *parts[-n:]])
             there = identity(candidate)
-            if there is not None and there[1] == info.size and same_stamp(info.stamp or "", str(there[2])):
+            if there is not None and there.size == info.size and same_stamp(info.stamp or "", str(there.time)):
                 return candidate
     return None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import MissingExtra
 from byteatlas.io.source import Source
+from byteatlas.meta.names import text_of
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 from byteatlas.verifying.native.attributes import as_json
@@ -46,8 +47,8 @@ class Hdf5Array:
         import h5py
 
         if h5py.h5ds.is_scale(self.dataset.id):
-            return (self.dataset.name.rpartition("/")[2],) if len(self.shape) == 1 else None
-        scales = [dim[0].name.rpartition("/")[2] if len(dim) else None for dim in self.dataset.dims]
+            return (_text(self.dataset.name).rpartition("/")[2],) if len(self.shape) == 1 else None
+        scales = [_text(dim[0].name).rpartition("/")[2] if len(dim) else None for dim in self.dataset.dims]
         return tuple(scales) if any(scales) else None
 
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
@@ -60,7 +61,7 @@ class Hdf5Array:
     def _names(self, references: NDArray[Any]) -> NDArray[Any]:
         """References as the paths of what they refer to."""
         out = np.empty(references.shape, object)
-        out.reshape(-1)[:] = [self.dataset.file[r].name if r else "" for r in references.reshape(-1).tolist()]
+        out.reshape(-1)[:] = [_text(self.dataset.file[r].name) if r else "" for r in references.reshape(-1).tolist()]
         return out
 
 
@@ -72,7 +73,7 @@ class Hdf5File:
         import h5py
 
         try:
-            found = self.file[locators[0] if locators else path]
+            found = _member(self.file, locators[0] if locators else path)
         except NATIVE_ERRORS:
             return None
         return Hdf5Array(found) if isinstance(found, h5py.Dataset) else None
@@ -82,15 +83,31 @@ class Hdf5File:
 
         found: list[str] = []
 
-        def visit(name: str, node: Any) -> None:
+        def visit(name: str | bytes, node: Any) -> None:
             if isinstance(node, h5py.Dataset):
                 label = node.attrs.get("NAME") if "NAME" in node.attrs else b""
                 if not (isinstance(label, bytes) and label.decode("latin-1").startswith(NO_VARIABLE)):
-                    found.append(name)
+                    found.append(_text(name))
 
         with suppress(*NATIVE_ERRORS):  # it stops at the first object that it cannot open
             self.file.visititems(visit)
         return [_shown(name, found) for name in found]
+
+
+def _text(name: str | bytes) -> str:
+    """A path as the scanner names it: h5py gives bytes for one that is not UTF-8."""
+    if isinstance(name, str):
+        return name
+    return "/".join(text_of(part) for part in name.split(b"/"))
+
+
+def _member(group: Any, path: str) -> Any:
+    """The object at a path that `_text` gave. Raises what h5py raises."""
+    if path.isascii() or path in group:
+        return group[path]
+    for name in path.strip("/").split("/"):
+        group = group[name if name in group else name.encode("latin-1", "replace")]
+    return group
 
 
 def _shown(path: str, others: list[str]) -> str:
@@ -118,7 +135,7 @@ def hdf5_attributes(node: Any) -> dict[str, JSON]:
             continue
         plain = as_json(value)
         if plain is not NotImplemented:
-            out[name.decode("latin-1") if isinstance(name, bytes) else name] = plain  # bytes: it is no UTF-8
+            out[_text(name)] = plain
     return out
 
 

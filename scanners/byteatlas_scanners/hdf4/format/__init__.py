@@ -1,0 +1,1 @@
+"""What is in the file: descriptors, elements in all their forms, Vgroups, Vdatas."""

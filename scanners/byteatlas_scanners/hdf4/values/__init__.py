@@ -1,0 +1,1 @@
+"""From number types and records to data types and attributes."""

@@ -1,0 +1,148 @@
+"""New files onto a map that exists, in place: `append`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from byteatlas.api.combination import Input, inputs_as_groups
+from byteatlas.api.indexing import load, write
+from byteatlas.api.reading import chosen, reader
+from byteatlas.api.targets import Target, given_access
+from byteatlas.api.tree import access_of
+from byteatlas.errors import BadRequest, Conflict
+from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.policy import Policy
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.progress import OnProgress
+from byteatlas.types import JSON
+from byteatlas.values import dataclass
+
+if TYPE_CHECKING:
+    from byteatlas.combining import CombineOptions
+    from byteatlas.combining.append import Appended
+
+TRIES = 8
+"""How often an addition is made anew because others wrote the map meanwhile."""
+
+
+def append(
+    target: Target | MutableMapping[str, JSON],
+    inputs: Sequence[Input] | Target,
+    concat: str | Sequence[str] = (),
+    *,
+    options: CombineOptions | None = None,
+    replace: bool = False,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    progress: OnProgress | None = None,
+    **more: Any,
+) -> Appended:
+    """Add files to a combined map, in place. Of a Parquet map only the part files that change are written.
+
+    Args:
+        target: the map, by path or URL, or its references as a dict.
+        inputs: what `combine` takes. One whose coordinate values and references are in the map already is passed over.
+        replace: one with the same coordinate values and other references takes the place of the older one, instead of
+            being a conflict.
+        access: how all of it may be reached; ``storage_options`` and ``policy`` are short for one.
+
+    Several processes may append to one map. On this machine they take turns, with a lock beside the map. On object
+    storage the map is looked at again before it is written, and what was added by others meanwhile is read first.
+
+    Raises `Conflict` and `Forbidden` as `combine` and `write` do, and `Conflict` when others keep the map for too long;
+    the map is unchanged then.
+    """
+    asked = _Asked(
+        inputs, chosen(concat, options, more), replace, given_access(access, storage_options, policy), progress
+    )
+    if isinstance(target, MutableMapping):
+        return _to_references(target, asked)
+    from byteatlas.io.locks import locked
+
+    if not isinstance(target, (str, os.PathLike)):
+        raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
+    url = os.fspath(target)
+    with locked(url):
+        for _ in range(TRIES):
+            try:
+                return _to_map(url, asked)
+            except _Overtaken:
+                continue
+    raise Conflict([f"{url} was written by others {TRIES} times while this was added: nothing was added"], "append")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be added, and how."""
+
+    inputs: Sequence[Input] | Target
+    options: CombineOptions
+    replacing: bool
+    access: Access | None
+    progress: OnProgress | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """What was found to do. ``result`` is the map as it is to be, None when it has all of it already."""
+
+    report: Appended
+    result: VirtualGroup | None
+    groups: Sequence[VirtualGroup]
+    access: Access
+
+
+class _Overtaken(Exception):
+    """The map is no longer the one that was read."""
+
+
+def _to_references(target: MutableMapping[str, JSON], asked: _Asked) -> Appended:
+    found = _added(target, "the map", asked)
+    if found.result is not None:
+        write(found.result, target, format="json" if "refs" in target else "json-v0", access=found.access)
+    return found.report
+
+
+def _to_map(url: str, asked: _Asked) -> Appended:
+    """Read the map, add to it, and write it if it is still the one that was read."""
+    from byteatlas.combining.update import update_parquet
+    from byteatlas.io.locks import version_of
+    from byteatlas.manifest.origin import check_written
+    from byteatlas.manifest.references import is_parquet_map
+
+    reach = asked.access or DEFAULT
+    parquet = is_parquet_map(url, reach)
+    document = f"{url.rstrip('/')}/.zmetadata" if parquet else url
+    before = version_of(document, reach)
+    found = _added(url, url, asked)
+    if found.result is None:
+        return found.report
+    if version_of(document, reach) != before:
+        raise _Overtaken
+    if parquet:
+        for group in found.groups:
+            for _, node in group.walk():
+                if isinstance(node, VirtualArray):
+                    node.manifest.load()  # now its sources are known
+        check_written(found.result, found.access.policy)
+        update_parquet(found.result, url, access=found.access)
+    else:
+        write(found.result, url, format="json", access=found.access)  # as it is, whatever its name says
+    return found.report
+
+
+def _added(target: Target | Mapping[str, JSON], name: str, asked: _Asked) -> _Found:
+    """The map with the inputs added; nothing is written."""
+    from byteatlas.combining.append import append as append_groups
+
+    existing = load(target, access=asked.access)
+    if isinstance(existing, VirtualArray):
+        raise BadRequest(f"{name} is a single array; only groups can be appended to")
+    groups, names = inputs_as_groups(asked.inputs, asked.access, asked.progress)
+    how = access_of([existing, *groups]) if asked.access is None else asked.access
+    addition = append_groups(existing, groups, asked.options, read=reader(how), names=names, replacing=asked.replacing)
+    result = None if addition.prepared is None else addition.prepared.result()
+    return _Found(addition.report, result, groups, how)
