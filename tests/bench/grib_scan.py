@@ -1,7 +1,7 @@
 """Scanning a local GRIB file of 500 MB and 700 messages: each round of everybody is a fresh process.
 
-What counts is the time from after the imports to the end. kerchunk makes its dicts of references (`scan_grib`), gribberish
-its mapping of a file's messages (`parse_grib_mapping`).
+What counts is the time from after the imports to the end. kerchunk makes its dicts of references (`scan_grib`),
+gribberish its mapping of a file's messages (`parse_grib_mapping`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 
 import click
 
-from byteatlas.array import Group
 from byteatlas.cli.common import count_text, json_option, print_json, size_text, storage_option
-from byteatlas.cli.fields import field_table, is_grib
 from byteatlas.cli.tree import Branch, show
 from byteatlas.describe import ArrayFacts, GroupFacts, describe
 from byteatlas.errors import BadRequest
@@ -58,10 +56,11 @@ def info(target: str, attrs: bool, tree: bool, path: str, access: Access, as_jso
     if as_json:
         print_json({"target": target, "kind": kind, **facts.document(), "refused": _refusals(report)})
         return
-    if is_grib(facts) and not (attrs or tree or path.strip("/")):
+    if _is_grib(facts) and not (attrs or tree or path.strip("/")):
         click.echo(f"{click.style(target, bold=True)} ({kind})")
-        opened = ba.open(node, access=access)
-        click.echo("\n".join(field_table(facts, opened) if isinstance(opened, Group) else ()))
+        from byteatlas.cli.tables.fields import field_table
+
+        click.echo("\n".join(field_table(facts, ba.open(node, access=access))))
     else:
         show(_tree(f"{target}", kind, facts, attrs=attrs))
     click.echo(_summary(facts))
@@ -69,6 +68,11 @@ def info(target: str, attrs: bool, tree: bool, path: str, access: Access, as_jso
         first = next(item for item in report if item.reason == reason)
         more = f" (and {n - 1} more)" if n > 1 else ""
         click.echo(f"{click.style('refused', fg='yellow')} {reason} x {n}: {first.path}: {first.detail}{more}")
+
+
+def _is_grib(facts: GroupFacts) -> bool:
+    """Whether there are fields of GRIB messages among the arrays."""
+    return any(isinstance(node, ArrayFacts) and "GRIB_typeOfLevel" in node.attributes for _, node in facts.members)
 
 
 def _refusals(report: tuple[ReportItem, ...]) -> JSON:

@@ -18,7 +18,7 @@ from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, ObjectHeader
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
 from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, dense_addresses, dense_objects
-from byteatlas_scanners.hdf5.heaps.local import read_local_heap
+from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
 
 MOST_NODES = 1 << 20
 MOST_LEVELS = 32

@@ -19,18 +19,15 @@ WIDEST = (20, 18, 34, 34, 16, 12, 20, 22, 9)
 RIGHT = len(HEADS) - 1
 
 
-def is_grib(facts: GroupFacts) -> bool:
-    """Whether there are fields of GRIB messages among the arrays."""
-    return any(isinstance(node, ArrayFacts) and KIND in node.attributes for _, node in facts.members)
-
-
-def field_table(facts: GroupFacts, root: Group) -> list[str]:
+def field_table(facts: GroupFacts, root: Array | Group) -> list[str]:
     """Lines: for each group its path and a row for each variable.
 
     Args:
         root: the group that ``facts`` are of, opened; coordinates are read from it.
     """
     groups: dict[str, list[tuple[str, ...]]] = {}
+    if not isinstance(root, Group):
+        return []
     for path, node in facts.members:
         if isinstance(node, ArrayFacts) and KIND in node.attributes:
             group, _, name = path.rpartition("/")
