@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,10 +91,34 @@ def dmrpp_alone(folder: Path) -> Path:
     return path
 
 
+def tarred(folder: Path) -> Path:
+    path = folder / "all.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
+        for name in ("netcdf3/cdf1.nc", "tiff/geotiff.tif"):
+            archive.add(FIXTURES / name, arcname=f"{'long' * 40}/{name}")
+    return path
+
+
+def zipped(folder: Path) -> Path:
+    path = folder / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(FIXTURES / "netcdf3" / "cdf1.nc", "stored.nc")
+        archive.write(FIXTURES / "tiff" / "geotiff.tif", "below/deflated.tif", zipfile.ZIP_DEFLATED)
+        archive.writestr("README", "no format")
+    return path
+
+
+def gzipped(folder: Path) -> Path:
+    path = folder / "cdf1.nc.gz"
+    path.write_bytes(gzip.compress((FIXTURES / "netcdf3" / "cdf1.nc").read_bytes()))
+    return path
+
+
 MADE: dict[str, tuple[str, Callable[[Path], Path]]] = {
     **{name: ("hdf5", WRITERS[name]) for name in ("links", "virtual", "dimensions", "phony")},
     **{make.__name__: ("hdf5", make) for make in (all_indexes, raw_elsewhere, many_attributes, netcdf4)},
     **{make.__name__: ("dmrpp", make) for make in (dmrpp, dmrpp_alone)},
+    **{make.__name__: (kind, make) for kind, make in (("tar", tarred), ("zip", zipped), ("gzip", gzipped))},
     **{f"hdf4 {make.__name__}": ("hdf4", make) for make in (small, tables, images, old_file)},
 }
 STORED: dict[str, tuple[str, Path]] = {

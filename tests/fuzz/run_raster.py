@@ -1,8 +1,8 @@
-"""Mutate netCDF-3, TIFF, GRIB and FITS fixtures and read them: ``python -m tests.fuzz.run_raster FORMAT [--cases N]``.
+"""Mutate netCDF-3, TIFF, GRIB, FITS and HDF4 fixtures: ``python -m tests.fuzz.run_raster FORMAT [--cases N]``.
 
 Each mutant is scanned and all its arrays of moderate size are read. What may come out: values, or a `ByteatlasError`.
 Counted and listed are other exceptions, hangs and crashes (a batch of mutants runs in a forked child), and values that
-differ from netCDF4-python's and from astropy's where both read something.
+differ from netCDF4-python's, astropy's and pyhdf's where both read something.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from types import FrameType
 import imagecodecs
 import numpy as np
 from fixtures.fits.make_fits import FILES as FITS
+from fixtures.hdf4 import make_hdf4
 from fixtures.netcdf3.make_netcdf3 import FILES as NETCDF3
 from fixtures.tiff.make_tiff import FILES as TIFF
 from fixtures.tiff.make_tiff import ramp, tifffile_bytes
 from fixtures.tiff.raw_tiff import LONG, SHORT, Raw, gray, write
 from tests.fuzz.crash import crash_place
+from tests.fuzz.pyhdf_oracle import differs_from_pyhdf
 from tests.places import FIXTURES
 
 import byteatlas as ba
@@ -75,6 +77,10 @@ def seeds(name: str) -> list[bytes]:
     """The files that mutants are made from."""
     if name == "grib":
         return [path.read_bytes() for path in sorted(FIXTURES.glob("grib/*.grib*")) if path.suffix != ".idx"]
+    if name == "hdf4":
+        with tempfile.TemporaryDirectory() as folder:
+            makers = (make_hdf4.small, make_hdf4.tables, make_hdf4.old_file, make_hdf4.images)
+            return [make(Path(folder)).read_bytes() for make in makers]
     files = {"netcdf3": NETCDF3, "fits": FITS, "tiff": {**TIFF, **MORE_TIFF}}[name]
     return [make() for make in files.values()]
 
@@ -198,6 +204,10 @@ def run_case(name: str, data: bytes, file: Path) -> str:
             wrong = differs_from_astropy(file, found)
             if wrong is not None:
                 return f"FAULT other values than astropy: {wrong}"
+        if name == "hdf4" and found:
+            wrong = differs_from_pyhdf(file, found)
+            if wrong is not None:
+                return f"FAULT other values than pyhdf: {wrong}"
         return said
     except TookTooLong:
         return "FAULT timeout"
@@ -260,7 +270,7 @@ def run(name: str, cases: int, seed: int, keep: Path | None = None) -> collectio
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("format", choices=["netcdf3", "tiff", "grib", "fits"])
+    parser.add_argument("format", choices=["netcdf3", "tiff", "grib", "fits", "hdf4"])
     parser.add_argument("--cases", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)

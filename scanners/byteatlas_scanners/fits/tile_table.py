@@ -135,7 +135,7 @@ class TileTable:
     def _starts(self) -> NDArray[np.int64]:
         if not self.image.dither:
             return np.zeros(self.count, np.int64)
-        seed = self.image.header.integer("ZDITHER0", 1)
+        seed = self.image.header.integer("ZDITHER0", 0)  # libraries differ on what begins where it is not there
         if seed < 1:
-            raise CorruptFile(self.image.header.at, f"ZDITHER0 is {seed}")
+            raise CorruptFile(self.image.header.at, f"ZDITHER0 is {seed or 'not there'}")
         return (np.arange(self.count, dtype=np.int64) + (seed - 1) % RANDOM_NUMBERS) % RANDOM_NUMBERS

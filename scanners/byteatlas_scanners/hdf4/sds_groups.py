@@ -1,7 +1,8 @@
 """Datasets of older files (DFSD of HDF 3.x and before): the groups NDG and SDG (HDF 4.2 specification, chapter 6).
 
 Each dataset has dimensions of its own, ``fakeDim0`` and so on throughout the file. A dimension with values, or without
-any label, unit and format, has a number among the datasets, as in the library (hdf_read_ndgs of hdfsds.c).
+any label, unit and format, has a number among the datasets, as in the library (hdf_read_ndgs of hdfsds.c). Where the
+record of the scales has no values for a dimension, the library reads from the record's beginning, flags and all.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from byteatlas.types import JSON, ByteRange
 from byteatlas.values import dataclass
 from byteatlas_scanners.hdf4.file import Hdf4File
 from byteatlas_scanners.hdf4.format.directory import TagRef
-from byteatlas_scanners.hdf4.format.elements import Element, find_element
+from byteatlas_scanners.hdf4.format.elements import Element, element_length, find_element
 from byteatlas_scanners.hdf4.format.records import RecordCursor, text
 from byteatlas_scanners.hdf4.format.tags import ElementTag
 from byteatlas_scanners.hdf4.sds import ScientificDataset, SdsContents
@@ -117,6 +118,8 @@ def _datasets(
     dims: int,
 ) -> Iterator[ScientificDataset]:
     """The dimensions of a group that are datasets, then its own."""
+    if isinstance(scales, FileFault):
+        flags = b""  # as in the library: dimensions whose values cannot be read have none
     if isinstance(flags, FileFault):
         raise flags
     record = RecordCursor(file.record(ElementTag.DIMENSIONS, group.ref(ElementTag.DIMENSIONS)))
@@ -136,17 +139,25 @@ def _datasets(
             dtype = type_of_record(types[axis + 1], 0)
             yield ScientificDataset(
                 index, f"fakeDim{dims + axis}", 0, (length,), (f"fakeDim{dims + axis}",), dtype,
-                scales if present else None, said, coordinate=True, skip=at,
+                scales if present or _answered(scales, length * dtype.itemsize) else None, said, coordinate=True,
+                skip=at if present else 0,
             )  # fmt: skip
             index += 1
             at += length * dtype.itemsize if present else 0
     dtype = type_of_record(types[0], 0)
     attributes, lost = _attributes(file, group, dtype)
+    if isinstance(scales, FileFault):
+        lost.append(f"scales ({scales})")
     attributes |= {name: values[0] for name, values in strings.items() if values and values[0]}
     names = tuple(f"fakeDim{dims + axis}" for axis in range(rank))
     yield ScientificDataset(
         index, f"Data-Set-{group.key.ref}", group.key.ref, shape, names, dtype, element, attributes, lost=tuple(lost)
     )
+
+
+def _answered(scales: Element | FileFault | None, nbytes: int) -> bool:
+    """Whether the library reads something for a dimension without values: the record has so many bytes."""
+    return not isinstance(scales, FileFault) and element_length(scales) >= nbytes
 
 
 def _strings(file: Hdf4File, tag: int, ref: int, count: int) -> list[str]:

@@ -34,7 +34,7 @@ def top_group(file: Hdf4File) -> Vgroup | None:
 
 def read_datasets(file: Hdf4File, top: Vgroup) -> Parse[SdsContents]:
     """All datasets and the file's attributes."""
-    variables = [g for g in _groups(file, top) if g.kind == VARIABLE]
+    variables, passed = _variables(file, top)
     owners = [top, *variables]
     yield from load_attributes(file, [ref for owner in owners for ref in _attributes(file, owner)])
     lengths = yield from _lengths(file, top)
@@ -42,13 +42,28 @@ def read_datasets(file: Hdf4File, top: Vgroup) -> Parse[SdsContents]:
     elements = yield from gather([find_element(file.directory, ElementTag.DATA, ref) for ref in refs])
     found: list[ScientificDataset] = []
     refused: list[tuple[str, FileFault]] = []
-    for group, element in zip(variables, elements, strict=True):
+    for group, element, before in zip(variables, elements, passed, strict=True):
         try:
-            found.append(_dataset(file, group, element, lengths, len(found)))
+            found.append(_dataset(file, group, element, lengths, len(found) + before))
         except FileFault as error:
             refused.append((group.name, error))
     attributes, lost = file.attributes(_attributes(file, top))
     return SdsContents(tuple(found), attributes, tuple(lost), tuple(refused))
+
+
+def _variables(file: Hdf4File, top: Vgroup) -> tuple[list[Vgroup], list[int]]:
+    """The Vgroups of datasets, and how many that cannot be read stand before each, behind the first dataset."""
+    found: list[Vgroup] = []
+    passed: list[int] = []
+    damaged = 0
+    for tag, ref in top.members:
+        group = file.groups.get(ref) if tag == ElementTag.VGROUP else None
+        if isinstance(group, FileFault):
+            damaged += bool(found)
+        elif group is not None and group.kind == VARIABLE:
+            found.append(group)
+            passed.append(damaged)
+    return found, passed
 
 
 def _groups(file: Hdf4File, owner: Vgroup) -> Iterator[Vgroup]:
@@ -113,6 +128,9 @@ def _dataset(
     if not types:
         raise CorruptFile(0, f"dataset {group.name!r} has no number type")
     dtype = type_of_record(file.record(ElementTag.NUMBER_TYPE, types[-1]), 0)
+    for tag, ref in group.members:  # what cannot be read may be one of its dimensions
+        if tag == ElementTag.VGROUP and isinstance(fault := file.groups.get(ref), FileFault):
+            raise fault
     dims = [g for g in _groups(file, group) if g.kind in (DIMENSION, UNLIMITED)]
     names = tuple(g.name for g in dims)
     attributes, lost = file.attributes(_attributes(file, group))
@@ -121,7 +139,7 @@ def _dataset(
     ]
     refs = [ref for tag, ref in group.members if tag == ElementTag.NDG]
     shape: list[int] = []
-    fault: FileFault | None = element if isinstance(element, FileFault) else None
+    fault = element if isinstance(element, FileFault) else None
     for name in names:
         length = lengths.get(name, CorruptFile(0, f"dimension {name!r} is not there"))
         if isinstance(length, FileFault) or (length is not None and length < 0):

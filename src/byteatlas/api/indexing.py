@@ -48,7 +48,8 @@ def scan(
     """Index one archive file: a tree of virtual arrays and a report of every dataset.
 
     Args:
-        url: a path, any URL that fsspec opens, or an open binary file that can seek.
+        url: a path, any URL that fsspec opens, or an open binary file that can seek. ``zip://a.nc::https://host/x.zip``
+            (and ``tar://``) is a member of an archive: references lead to the archive itself.
         format: the scanner's name; None = found by the file's first bytes.
         on_refusal: what to do about datasets that cannot be represented: one warning that counts them by reason, the
             first one as an `Unsupported` error, or nothing. They are in ``.report`` in any case.
@@ -75,15 +76,18 @@ def scan(
     if on_refusal not in ("warn", "raise", "ignore"):
         raise BadRequest(f"on_refusal is {on_refusal!r}; known: warn, raise, ignore")
     place, access = place_of(url, Access.of(access, storage_options, policy))
+    known = installed() if scanners is None else scanners
     # References are read relative to the map that holds them, which may be written anywhere.
     name = absolute(place)
     chosen = options or ScanOptions()
+    if "::" in name and window is None:
+        name, format, chosen = _in_archive(name, format, chosen, known)
     if side_file is not None:
         chosen = replace(chosen, max_inline=max(chosen.max_inline, chosen.max_side))
     found = scan_source(
         access.open(name),
         access.pool(),
-        installed() if scanners is None else scanners,
+        known,
         chosen,
         format=format,
         progress=None if progress is None else lambda n: progress(Progress("scan", place, n)),
@@ -99,6 +103,27 @@ def scan(
         found = aside(found, absolute(os.fspath(side_file)), chosen.inline_most, access)
     _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
     return tree(found, access)
+
+
+def _in_archive(
+    url: str, format: str | None, options: ScanOptions, scanners: Mapping[str, Scanner]
+) -> tuple[str, str | None, ScanOptions]:
+    """A member of an archive (``zip://member::archive``) as the archive, its scanner, and the member as an option.
+
+    References then lead to the archive itself. Any other URL as it is.
+    """
+    from byteatlas.manifest.ops.archive import split_member
+
+    parts = split_member(url)
+    if parts is None or parts[0] not in scanners:
+        return url, format, options
+    own = options.extra.get(parts[0], {})
+    if not isinstance(own, Mapping) or "member" in own:
+        raise BadRequest(f"{url} names a member, and so do the options of {parts[0]!r}")
+    inside: dict[str, JSON] = {**own, "member": parts[1]}
+    if format is not None:
+        inside["format"] = format
+    return absolute(parts[2]), parts[0], replace(options, extra={**options.extra, parts[0]: inside})
 
 
 def _range_of(window: object) -> ByteRange | None:
@@ -169,7 +194,8 @@ def write(
     policy: Policy | None = None,
     progress: OnProgress | None = None,
 ) -> None:
-    """Write virtual arrays as a reference map: Kerchunk's JSON or Parquet, by the target's suffix.
+    """Write virtual arrays as a reference map: Kerchunk's JSON or Parquet, by the target's suffix; or, for what it can
+    say, as a DMR++ document (``.dmrpp``).
 
     What Zarr v2 can express is written so that every reader of such maps understands it. The rest is written as
     Zarr v3 with codec names of ours, so that other readers fail on those arrays instead of reading wrong values.

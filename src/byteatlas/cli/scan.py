@@ -104,7 +104,7 @@ def scan(
     access: Access,
     **chosen: Any,
 ) -> int:
-    """Index archive files (HDF5, netCDF, TIFF, GRIB): where each chunk's bytes lie.
+    """Index archive files (HDF5, netCDF, TIFF, GRIB, FITS, HDF4): where each chunk's bytes lie.
 
     A dataset that cannot be represented is refused with a reason and listed; it is never filled with something else.
     A file that fails does not stop the others.

@@ -34,7 +34,8 @@ COMPRESSIONS = (
 )
 JSON_SUFFIXES = (".json", *(f".json{suffix}" for c in COMPRESSIONS for suffix in c.suffixes))
 PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
-ARCHIVE_SUFFIXES = (".dmrpp",)
+DMRPP_SUFFIX = ".dmrpp"
+ARCHIVE_SUFFIXES = (DMRPP_SUFFIX,)
 """Names of archives that are texts: their content does not tell them from maps."""
 STORE_SUFFIXES = (".zarr", ".zip")
 MAP_SUFFIXES = (*JSON_SUFFIXES, *PARQUET_SUFFIXES)

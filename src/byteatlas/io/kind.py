@@ -9,11 +9,14 @@ from byteatlas.errors import FetchFailed
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import ARCHIVE_SUFFIXES, JSON_SUFFIXES, PARQUET_SUFFIXES, compression_of_bytes, form_of_name
 from byteatlas.io.local import local_path
+from byteatlas.io.source import Source
 from byteatlas.types import ByteRange
 
 UrlKind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
 """``json`` is a reference map in one text, ``archive`` what scanners read."""
 
+MEMBERS = ("zip://", "tar://")
+"""How the URL of a file in an archive begins."""
 METADATA_NAMES = ("zarr.json", ".zmetadata", ".zgroup", ".zarray")
 _RECORDS, _END = b'"record_size"', 1 << 16
 """What only a Parquet map's ``.zmetadata`` has, and how far from its ends it is looked for."""
@@ -27,6 +30,8 @@ def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
     path = local_path(url)
     if path is not None and os.path.isdir(path):
         return _folder(path)
+    if path is None and url.startswith(MEMBERS):
+        return _content(url, url.partition("::")[0].lower(), access)
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"
@@ -68,10 +73,27 @@ def _content(url: str, name: str, access: Access) -> UrlKind:
     if head.lstrip().startswith((b"{", b"\xef\xbb\xbf{")) or (name.endswith(JSON_SUFFIXES) and head[:2] != b"PK"):
         return "json"
     if head.startswith(b"PK"):
-        return "zarr"
+        return "zarr" if name.endswith(".zarr") or holds_store(source) else "archive"
     if compression_of_bytes(head) and ".json" in name:
         return "json"
     return "archive"
+
+
+def holds_store(source: Source) -> bool:
+    """Whether the members of a ZIP file are a Zarr store's. True when it has none that could be told."""
+    import struct
+    import zipfile
+
+    from byteatlas.io.sources.file_object import open_file
+
+    try:
+        with open_file(source) as file, zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, struct.error, NotImplementedError) as error:
+        if isinstance(error, FetchFailed):
+            raise
+        return True  # whoever opens it says what is wrong
+    return not names or any(name.rpartition("/")[2] in METADATA_NAMES for name in names)
 
 
 def _remote_folder(url: str, access: Access) -> UrlKind | None:

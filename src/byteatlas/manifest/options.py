@@ -15,7 +15,7 @@ from byteatlas.manifest.model import SourceInfo
 from byteatlas.masking import without_secrets
 from byteatlas.values import dataclass, field
 
-Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk"]
+Format: TypeAlias = Literal["json", "json-v0", "parquet", "icechunk", "dmrpp"]
 TellArray: TypeAlias = Callable[[str, int, int], None]
 """Called with an array's path before it is written, how many were written, and how many there are."""
 

@@ -178,9 +178,15 @@ def write_references(
             with new_file(url, access.storage_options) as sink, compressing(sink, url) as stream:
                 write_json(node, stream, options, version=1 if form == "json" else 0, tell=tell)
                 check_again()
+        case "dmrpp":
+            from byteatlas.manifest.foreign.dmrpp import write_dmrpp
+
+            with new_file(url, access.storage_options) as sink:
+                write_dmrpp(node, sink, options, tell)
+                check_again()
         case "icechunk":
             from byteatlas.manifest.foreign.icechunk import write_icechunk
 
             write_icechunk(node, url)
         case other:
-            raise BadRequest(f"unknown format {other!r}; known: json, json-v0, parquet, icechunk")
+            raise BadRequest(f"unknown format {other!r}; known: json, json-v0, parquet, icechunk, dmrpp")

@@ -13,7 +13,7 @@ from stat import S_ISDIR, S_ISREG
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import MAP_SUFFIXES, form_of_name
+from byteatlas.io.forms import DMRPP_SUFFIX, MAP_SUFFIXES, form_of_name
 from byteatlas.io.local import identity, local_path, status
 from byteatlas.io.output import is_draft
 from byteatlas.io.source import Source
@@ -47,6 +47,8 @@ def format_for(url: str, format: Format | None) -> Format:
             return "json"
         case "parquet":
             return "parquet"
+        case _ if url.lower().endswith(DMRPP_SUFFIX):
+            return "dmrpp"
         case _:
             known = ", ".join(s for s in MAP_SUFFIXES if s.count(".") == 1)
             hint = f"known: {known} (and .json.gz, .json.zst ...); or say the format"
@@ -71,8 +73,17 @@ def check_there(url: str, form: Format, access: Access = DEFAULT) -> None:
         raise Conflict([f"{url} is no ordinary file"], "write")
     elif form in ("parquet", "icechunk"):
         raise Conflict([f"{url} is a file, and a map of this form is a folder"], "write")
+    elif form == "dmrpp":
+        _check_document(access.open(url))
     elif there.st_size and not is_map_text(access.open(url)):
         raise Conflict([f"{url} is there and is no reference map: it is not replaced"], "write")
+
+
+def _check_document(source: Source) -> None:
+    """Raise `Conflict` when something else than a DMR++ document is there. An empty file is fine."""
+    head = bytes(source.read([ByteRange(0, min(source.size(), END))])[0])
+    if head and not (head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and b"dap/dmrpp" in head):
+        raise Conflict([f"{source.url} is there and is no DMR++ document: it is not replaced"], "write")
 
 
 def _check_folder(url: str, path: str, form: Format) -> None:
@@ -80,7 +91,7 @@ def _check_folder(url: str, path: str, form: Format) -> None:
     from pathlib import Path  # not needed for new maps, and not cheap to import
 
     folder = Path(path)
-    if form in ("json", "json-v0"):
+    if form in ("json", "json-v0", "dmrpp"):
         raise Conflict([f"{url} is a folder, and a map of this form is a file"], "write")
     if form == "icechunk":
         from byteatlas.manifest.foreign.icechunk import is_repository
@@ -125,6 +136,11 @@ def _has_record_size(data: bytes) -> bool:
 
 def _check_remote(url: str, form: Format, access: Access) -> None:
     """Object storage replaces single objects only: those of a map's names must be a map's."""
+    if form == "dmrpp":
+        document = object_there(url, access)
+        if document is not None:
+            _check_document(document)
+        return
     if form in ("json", "json-v0"):
         data = object_there(url, access)
         if data is not None and data.size() and not is_map_text(data):

@@ -5,13 +5,14 @@ A scanner does none of this itself, so that all of them do it alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
 
 from byteatlas.errors import BadRequest, FileFault, InvalidMetadata, NotFound, Unsupported
 from byteatlas.io.policy import FILES, origin_of
+from byteatlas.manifest.kinds.joined import JoinedInfo
 from byteatlas.manifest.model import WHOLE, ChunkManifest, ReportItem, SourceInfo, VirtualArray, VirtualGroup
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.names import legal_name
@@ -177,19 +178,34 @@ def only_group(root: VirtualGroup, path: str, url: str) -> VirtualGroup:
 
 def shifted(group: VirtualGroup, whole: SourceInfo, by: int) -> VirtualGroup:
     """The scan of a part of a file, with references into the file itself (``whole``), of which it begins at ``by``."""
-    arrays = {name: replace(a, manifest=_shifted(a.manifest.load(), whole, by)) for name, a in group.arrays.items()}
-    groups = {name: shifted(below, whole, by) for name, below in group.groups.items()}
+    return relocated(group, whole, lambda url: by if url == whole.url else None)
+
+
+def relocated(group: VirtualGroup, whole: SourceInfo, begin: Callable[[str], int | None]) -> VirtualGroup:
+    """A tree with references into files that are parts of another one, as references into that one (``whole``).
+
+    Args:
+        begin: where the file of a URL begins in ``whole``; None: it is no part of it, and stays.
+    """
+    arrays = {n: replace(a, manifest=_relocated(a.manifest.load(), whole, begin)) for n, a in group.arrays.items()}
+    groups = {name: relocated(below, whole, begin) for name, below in group.groups.items()}
     return replace(group, arrays=arrays, groups=groups)
 
 
-def _shifted(manifest: ChunkManifest, whole: SourceInfo, by: int) -> ChunkManifest:
-    own = np.array([info.url == whole.url for info in manifest.sources], np.bool_)
-    if not own.any():
+def _relocated(manifest: ChunkManifest, whole: SourceInfo, begin: Callable[[str], int | None]) -> ChunkManifest:
+    sources = manifest.sources
+    if any(isinstance(info, JoinedInfo) for info in sources):
+        sources = tuple([i.moved(whole, begin) if isinstance(i, JoinedInfo) else i for i in sources])
+        manifest = replace(manifest, sources=sources)
+    begins = [begin(info.url) for info in sources]
+    if all(at is None for at in begins):
         return manifest
-    moved = np.zeros(len(manifest.source), np.bool_)
+    own = np.array([at is not None for at in begins], np.bool_)
+    first = np.array([at or 0 for at in begins], np.uint64)
     stored = manifest.source >= 0
-    moved[stored] = own[manifest.source[stored]]
+    moved, by = np.zeros(len(stored), np.bool_), np.zeros(len(stored), np.uint64)
+    moved[stored], by[stored] = own[manifest.source[stored]], first[manifest.source[stored]]
     if bool((manifest.length[moved] == WHOLE).any()):
         raise Unsupported(Reason.LAYOUT, "a chunk that is a whole file, in a file inside of another")
-    sources = tuple([whole if mine else info for info, mine in zip(manifest.sources, own, strict=True)])
-    return replace(manifest, sources=sources, offset=manifest.offset + moved.astype(np.uint64) * np.uint64(by))
+    named = tuple([whole if mine else info for info, mine in zip(sources, own, strict=True)])
+    return replace(manifest, sources=named, offset=manifest.offset + by)

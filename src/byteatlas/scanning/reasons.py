@@ -26,6 +26,7 @@ class Reason(StrEnum):
     SAMPLES = "samples"
     TOO_LARGE = "too-large"
     NAME = "name"
+    COMPRESSED_MEMBER = "compressed-member"
 
 
 EXPLAINED: dict[Reason, str] = {
@@ -45,4 +46,6 @@ EXPLAINED: dict[Reason, str] = {
     "gives",
     Reason.TOO_LARGE: "sizes in the file exceed the bounds for untrusted input",
     Reason.NAME: "a name that is not a legal Zarr node name",
+    Reason.COMPRESSED_MEMBER: "a part of a compressed member of an archive (ZIP, gzip), which no byte range can "
+    "express: unpack the archive, or store its members without compression",
 }

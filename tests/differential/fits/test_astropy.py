@@ -86,6 +86,18 @@ def test_quantised_numbers(
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_dithering_needs_its_seed(tmp_path: Path) -> None:
+    """Libraries differ on what the first random number is where the header does not say it."""
+    hdu = fits.CompImageHDU(
+        pattern((40, 50)).astype("f4"), compression_type="RICE_1", quantize_method=1, quantize_level=16, dither_seed=5
+    )
+    path = tmp_path / "a.fits"
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(path)
+    path.write_bytes(path.read_bytes().replace(b"ZDITHER0", b"ZDITHERX"))
+    (item,) = [i for i in ba.scan(str(path), on_refusal="ignore").report if i.path.endswith("data")]
+    assert (item.status, item.reason) == ("refused", "corrupt")
+
+
 def test_tiles_that_could_not_be_quantised(tmp_path: Path) -> None:
     """They are in a column of their own, without loss."""
     values = pattern((40, 50)).astype("f4")

@@ -45,6 +45,29 @@ class JoinedInfo(SourceInfo):
         """The same parts of files under other names or marks."""
         return replace(self, files=tuple(map(rename, self.files)))
 
+    def moved(self, whole: SourceInfo, begin: Callable[[str], int | None]) -> JoinedInfo:
+        """The same parts, in another file that holds files of this one.
+
+        Args:
+            begin: where the file of a URL begins in ``whole``; None: it is no part of it, and stays.
+        """
+        assert self.columns is not None
+        begins = [begin(file.url) for file in self.files]
+        files = [file if at is None else whole for file, at in zip(self.files, begins, strict=True)]
+        by = np.array([*[at or 0 for at in begins], 0], np.int64)  # the last one: constants stay
+        columns = replace(self.columns, offset=self.columns.offset + by[self.columns.source])
+        return joined_info(files, columns)
+
+
+def joined_info(files: Sequence[SourceInfo], columns: Columns) -> JoinedInfo:
+    """The virtual file of parts, named by what it consists of."""
+    digest = hashlib.sha256(repr([(f.url, f.size, f.stamp) for f in files]).encode())
+    for column in (columns.source, columns.offset, columns.length):
+        digest.update(column.tobytes())
+    digest.update(columns.constant)
+    size = int(columns.ends[-1]) if len(columns.ends) else 0
+    return JoinedInfo(PROTOCOL + digest.hexdigest()[:32], size, files=tuple(files), columns=columns)
+
 
 def joined_chunks(
     grid_shape: Shape,
@@ -74,12 +97,7 @@ def joined_chunks(
         raise BadRequest("ranges with negative places, or of files that are not listed")
     ends = np.cumsum(length, dtype=np.int64)
     columns = Columns(source.astype(np.int32), offset.astype(np.int64), length.astype(np.int64), ends, constant)
-    digest = hashlib.sha256(repr([(f.url, f.size, f.stamp) for f in files]).encode())
-    for column in (columns.source, columns.offset, columns.length):
-        digest.update(column.tobytes())
-    digest.update(constant)
-    size = int(ends[-1]) if len(ends) else 0
-    info = JoinedInfo(PROTOCOL + digest.hexdigest()[:32], size, files=tuple(files), columns=columns)
+    info = joined_info(files, columns)
     lengths = np.zeros(total, np.int64)
     np.add.at(lengths, chunk, length)
     there = np.zeros(total, np.bool_)

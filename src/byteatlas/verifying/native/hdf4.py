@@ -79,8 +79,7 @@ class VdataArray:
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
         fields = self.table.fieldinfo()
         count = self.table.inquire()[0]
-        self.table.seek(0)
-        rows = self.table.read(count) if count else []
+        rows = self._rows(count) if count else []
         columns = [_column(field, [row[i] for row in rows]) for i, field in enumerate(fields)]
         if len(fields) == 1:
             return np.asarray(columns[0][selection])
@@ -89,6 +88,15 @@ class VdataArray:
         for field, column in zip(fields, columns, strict=True):
             out[field[0]] = column
         return np.asarray(out[selection])
+
+    def _rows(self, count: int) -> list[Any]:
+        from pyhdf.error import HDF4Error
+
+        try:
+            self.table.seek(0)
+            return list(self.table.read(count))
+        except HDF4Error as error:
+            raise OSError(str(error)) from error
 
 
 UCHAR8, CHAR8 = 3, 4
