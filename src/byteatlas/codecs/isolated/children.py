@@ -233,7 +233,7 @@ class Children:
 
 
 def children(library: str) -> Children:
-    """Those of this process."""
+    """Those of this process for a library, or for ``library:function``."""
     return _of(os.getpid(), library)
 
 
@@ -250,4 +250,4 @@ def decode_apart(
     Raises `CorruptChunk` (it fails, hangs or dies) and `Unsupported` (no child process can be started).
     """
     request = ChildRequest("imagecodecs", f"{name}_decode", most, options, shapes, name not in KEPT)
-    return np.frombuffer(children("imagecodecs").decode(request, data), np.uint8)
+    return np.frombuffer(children(f"imagecodecs:{name}_decode").decode(request, data), np.uint8)

@@ -199,10 +199,12 @@ def describe(code: int) -> str:
 
 
 def main(paths: str, library: str) -> None:
-    """Serve with a library, which is looked for in these places (a JSON list)."""
+    """Serve with ``library:function``, which is looked for in these places (a JSON list)."""
     sys.path[:] = json.loads(paths)
     requests, answers = io.FileIO(0, closefd=False), io.BufferedWriter(io.FileIO(1, "w", closefd=False))
-    import_module(library)
+    module, _, function = library.partition(":")
+    # What a fork would have to load anew for each chunk is loaded here: imagecodecs' functions bring their own library.
+    getattr(import_module(module), function, None)
     answers.write(READY)
     answers.flush()
     if hasattr(os, "fork"):
