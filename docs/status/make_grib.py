@@ -57,7 +57,8 @@ have one dimension, `values`, and no coordinates.
 {grids()}
 
 Where ecCodes gives regular rotated Gaussian grids the latitudes of the rotated frame, the computed ones are turned
-back. Reduced latitude/longitude grids, HEALPix, spectral and unstructured grids have no coordinates of their points.
+back. Reduced grids of a part of the globe, spectral, stretched and unstructured grids have no coordinates of
+their points.
 
 ## Products
 

@@ -85,7 +85,9 @@ def render() -> str:
         "|---|---|---|---|",
         *[_row(row) for row in ROWS],
         "",
-        "A filter that is not in this table is refused by its number.",
+        "A filter that is not in this table is refused by its number. SZ, SZ3 and SPERR are undone by the plugins of",
+        "hdf5plugin (extra `hdf5-plugins`), which can end a process on damaged data: they run in a child process with",
+        "limits of time and memory, one process for each chunk.",
         "",
     ]
     return "\n".join(lines)

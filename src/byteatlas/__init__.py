@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from byteatlas.api.appending import append
     from byteatlas.api.checking import check
     from byteatlas.api.combination import combine, concat, plan_combine, prepare_combine
+    from byteatlas.api.forecasts import by_valid_time
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
     from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
@@ -121,6 +122,7 @@ __all__ = [
     "WritableArray",
     "append",
     "array_meta",
+    "by_valid_time",
     "check",
     "combine",
     "concat",
@@ -151,6 +153,7 @@ _PLACES = {
     "byteatlas.api.checking": "check",
     "byteatlas.api.appending": "append",
     "byteatlas.api.combination": "combine concat plan_combine prepare_combine",
+    "byteatlas.api.forecasts": "by_valid_time",
     "byteatlas.api.indexing": "RefusalWarning load scan write",
     "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",

@@ -15,8 +15,8 @@ from byteatlas.values import replace
 from byteatlas_scanners.grib.cubes.build import Presentation, refused_fields, to_group
 from byteatlas_scanners.grib.cubes.datum import read_data
 from byteatlas_scanners.grib.cubes.names import one_of, preset_named
-from byteatlas_scanners.grib.messages.chain import MessageChain
-from byteatlas_scanners.grib.messages.find import find_messages
+from byteatlas_scanners.grib.messages.chain import SEARCHED, MessageChain
+from byteatlas_scanners.grib.messages.find import begins, find_messages
 from byteatlas_scanners.grib.messages.indicator import MAGIC, indicator
 from byteatlas_scanners.grib.messages.read import Placed, read_fields
 from byteatlas_scanners.grib.sidecars.use import from_index
@@ -46,6 +46,12 @@ class GribScanner(Scanner):
                 return True
             at = first.data.find(MAGIC, at + 1)
         return False
+
+    def search(self, source: SourceInfo) -> Parse[bool]:
+        """Rubbish or a heading may stand before the first message; of files with our suffixes all is searched."""
+        named = source.url.partition("?")[0].lower().endswith(self.suffixes)
+        size = source.size or 0
+        return (yield from begins(size, size if named else SEARCHED))
 
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """One array for each variable; messages that cannot be presented are refused one by one in the report.

@@ -17,6 +17,7 @@ from byteatlas.api.tree import VirtualTree, tree
 from byteatlas.array import Array, Group
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
+from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import MISSING, ChunkManifest, VirtualArray, VirtualGroup, inline_manifest
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
@@ -27,24 +28,32 @@ VALID, TIME, STEP = "valid_time", "time", "step"
 UNITS: Mapping[str, int] = {"days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
-def by_valid_time(group: VirtualGroup, *, at_least: float = 0.0, access: Access | None = None) -> VirtualTree:
+def by_valid_time(
+    group: VirtualGroup,
+    *,
+    at_least: float = 0.0,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+) -> VirtualTree:
     """The group with the dimension ``valid_time`` in the place of ``time`` and ``step``; no data are read.
 
     For each moment the newest run counts that has it at a step of ``at_least`` hours or more. With 0 this is the best
     estimate; with 24 what was known a day before. Arrays without both dimensions stay as they are, but for coordinates
     along one of them, which lose their meaning and are left out. A moment that an array has in no run is left out of
-    it by being missing.
+    it by being missing. ``access`` says how coordinates may be reached, as in `byteatlas.select`.
 
     Raises `BadRequest` when no array has the dimensions, or when chunks hold more than one run or step.
     """
-    root = open_node(group, access=access)
+    how = access_for(group, access, storage_options, policy)
+    root = open_node(group, access=how)
     assert isinstance(root, Group)
     found = _group(group, root, round(at_least * 3600))
     if not any(
         isinstance(node, VirtualArray) and VALID in (node.meta.dimension_names or ()) for _, node in found.walk()
     ):
         raise BadRequest("no array has the dimensions time and step of a collection of forecasts")
-    return tree(found, access_for(group, access, None, None))
+    return tree(found, how)
 
 
 def _group(group: VirtualGroup, opened: Group, least: int) -> VirtualGroup:
@@ -57,7 +66,7 @@ def _group(group: VirtualGroup, opened: Group, least: int) -> VirtualGroup:
             if not any(_is(dim, TIME) or _is(dim, STEP) for dim in dims if dim):
                 arrays[name] = array
             continue
-        if not array.manifest.sources:
+        if not (array.manifest.load().source >= 0).any():
             continue  # a coordinate in the map: valid times, bounds
         if pair not in axes:
             axes[pair] = _diagonal(opened, pair, least, VALID if not axes else f"{VALID}_{len(axes) + 1}")

@@ -105,11 +105,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 4)
 
 
+def visible(text: str) -> str:
+    """Text with its control characters as escapes: names in files may hold commands to the terminal."""
+    return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
+
+
 def _complain(text: str, status: int) -> int:
-    one_line = " ".join(text.split())
+    one_line = visible(" ".join(text.split()))
     click.echo(f"{click.style('error:', fg='red', bold=True)} {one_line}", err=True)
     return status
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {' '.join(str(message).split())}", err=True)
+    click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {visible(' '.join(str(message).split()))}", err=True)

@@ -19,11 +19,14 @@ from byteatlas.types import JSON
 @click.command(no_args_is_help=True)
 @click.argument("target", metavar="X")
 @click.option("--attrs", is_flag=True, help="Show attributes, too.")
+@click.option("--tree", is_flag=True, help="Show GRIB files as a tree as well, in place of a table of their fields.")
 @click.option("--group", "path", default="", metavar="PATH", help="Only what is below this group, or this array.")
 @storage_option
 @json_option
-def info(target: str, attrs: bool, path: str, access: Access, as_json: bool) -> None:
+def info(target: str, attrs: bool, tree: bool, path: str, access: Access, as_json: bool) -> None:
     """Show a reference map, an archive file or a Zarr store as a tree: groups, arrays, chunks, codecs, bytes.
+
+    Of GRIB files, and maps of them, the fields are shown as a table with a row for each variable.
 
     \b
     Example:
@@ -36,10 +39,11 @@ def info(target: str, attrs: bool, path: str, access: Access, as_json: bool) -> 
 
     kind = kind_of(target, access)
     report: tuple[ReportItem, ...] = ()
+    node: VirtualNode | str = target
     if kind == "zarr":
         facts = describe(ba.open(target, path=path, access=access), path.strip("/"))
     else:
-        node: VirtualNode = (
+        node = (
             ba.scan(target, on_refusal="ignore", access=access) if kind == "archive" else ba.load(target, access=access)
         )
         if isinstance(node, VirtualGroup):
@@ -52,12 +56,23 @@ def info(target: str, attrs: bool, path: str, access: Access, as_json: bool) -> 
     if as_json:
         print_json({"target": target, "kind": kind, **facts.document(), "refused": _refusals(report)})
         return
-    show(_tree(f"{target}", kind, facts, attrs=attrs))
+    if _is_grib(facts) and not (attrs or tree or path.strip("/")):
+        click.echo(f"{click.style(target, bold=True)} ({kind})")
+        from byteatlas.cli.tables.fields import field_table
+
+        click.echo("\n".join(field_table(facts, ba.open(node, access=access))))
+    else:
+        show(_tree(f"{target}", kind, facts, attrs=attrs))
     click.echo(_summary(facts))
     for reason, n in Counter(item.reason for item in report).most_common():
         first = next(item for item in report if item.reason == reason)
         more = f" (and {n - 1} more)" if n > 1 else ""
         click.echo(f"{click.style('refused', fg='yellow')} {reason} x {n}: {first.path}: {first.detail}{more}")
+
+
+def _is_grib(facts: GroupFacts) -> bool:
+    """Whether there are fields of GRIB messages among the arrays."""
+    return any(isinstance(node, ArrayFacts) and "GRIB_typeOfLevel" in node.attributes for _, node in facts.members)
 
 
 def _refusals(report: tuple[ReportItem, ...]) -> JSON:

@@ -11,16 +11,19 @@ from byteatlas.cli import common
 from byteatlas.cli.map_io import load_group, output_options, said, write_map
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
+from byteatlas.manifest.model import VirtualGroup
 
 
 @click.command(epilog="FROM..TO includes both ends; either may be left out. Dates without a day mean all of the month.")
 @click.argument("source", metavar="X")
 @click.argument("out", metavar="Y")
-@click.argument("regions", nargs=-1, required=True, metavar="DIM=FROM..TO...")
+@click.argument("regions", nargs=-1, metavar="[DIM=FROM..TO...]")
 @click.option("--cut", is_flag=True, help="Let chunks be read in part where the selection begins inside of them.")
 @click.option("--mask", is_flag=True, help="Keep shapes and coordinates; what is outside reads as the fill value.")
 @click.option("--keep-cut", is_flag=True, help="With --mask: keep chunks whole that are inside in part.")
 @click.option("--fill", type=float, metavar="VALUE", help="With --mask: the fill value of arrays that have none.")
+@click.option("--best", is_flag=True, help="Of forecasts: for each valid time the newest run that has it.")
+@click.option("--horizon", type=float, metavar="HOURS", help="As --best, of the steps of so many hours or more.")
 @output_options
 @common.json_option
 @common.storage_option
@@ -32,6 +35,8 @@ def select(
     mask: bool,
     keep_cut: bool,
     fill: float | None,
+    best: bool,
+    horizon: float | None,
     as_json: bool,
     access: Access,
     **choices: Any,
@@ -42,14 +47,25 @@ def select(
     Examples:
       byteatlas select all.parquet spring.json time=2001-03..2001-05
       byteatlas select all.json europe.json lat=35..70 lon=-10..30 --mask --keep-cut
+      byteatlas select runs.parquet best.json --best
+      byteatlas select runs.parquet day_ahead.json --horizon 24
     """
     import byteatlas as ba
 
     if (cut and mask) or ((keep_cut or fill is not None) and not mask):
         raise click.UsageError("--cut goes without --mask, --keep-cut and --fill with it")
-    node = load_group(source, access)
+    diagonal = best or horizon is not None
+    if not regions and not diagonal:
+        raise click.UsageError("Missing argument 'DIM=FROM..TO...', or --best or --horizon.")
+    if best and horizon is not None:
+        raise click.UsageError("--best is --horizon 0: give one of them")
+    node: VirtualGroup = load_group(source, access)
     region = dict(region_of(text) for text in regions)
-    if mask:
+    if diagonal:
+        node = ba.by_valid_time(node, at_least=horizon or 0.0, access=access)
+    if not region:
+        part = node
+    elif mask:
         part = ba.mask(node, region, keep_cut=keep_cut, fill=fill, access=access)
     else:
         part = ba.select(node, region, cut=cut, access=access)

@@ -190,11 +190,14 @@ class LocalSource:
         if offset < 0 or where.end > self._size:
             raise FetchFailed(self._url, f"the file has only {self._size} bytes", where)
         done = 0
-        while done < len(out):
-            got = os.preadv(self._fd, [out[done:]], offset + done)
-            if not got:
-                raise FetchFailed(self._url, f"only {done} bytes are there", where)
-            done += got
+        try:
+            while done < len(out):
+                got = os.preadv(self._fd, [out[done:]], offset + done)
+                if not got:
+                    raise FetchFailed(self._url, f"only {done} bytes are there", where)
+                done += got
+        except IsADirectoryError as error:
+            raise FetchFailed(self._url, "is a directory", where) from error
 
     def read_all(self) -> bytes:
         return self._read_one(ByteRange(0, self._size))

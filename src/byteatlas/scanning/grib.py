@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from byteatlas.codecs.grib.grids.earth import Spheroid, earth_of
 from byteatlas.codecs.grib.grids.gaussian import MOST_PARALLELS, gaussian_latitudes
+from byteatlas.codecs.grib.grids.points import can_make
 from byteatlas.codecs.grib.sections.fingerprint import fingerprint
 from byteatlas.codecs.grib.sections.message import walk
 from byteatlas.codecs.grib.sections.values import NO_BITMAP, GribField
@@ -17,6 +18,7 @@ __all__ = [
     "NO_BITMAP",
     "GribField",
     "Spheroid",
+    "can_make",
     "earth_of",
     "fingerprint",
     "gaussian_latitudes",

@@ -99,6 +99,7 @@ def attributes_of(cube: Cube) -> dict[str, JSON]:
         f"{PREFIX}typeOfLevel": first.product.level.kind,
         f"{PREFIX}stepType": times.process,
         f"{PREFIX}edition": first.product.edition,
+        f"{PREFIX}packingType": ",".join(sorted({d.placed.field.packing.name for d in cube.bundle.data})),
     }
     found |= {f"{PREFIX}{name}": value for name, value in common_keys(cube.bundle.data).items()}
     found |= {f"{PREFIX}{name}": value for name, value in first.grid.values.items()}

@@ -22,6 +22,7 @@ from byteatlas_scanners.grib.cubes.datum import Datum
 from byteatlas_scanners.grib.cubes.names import Preset, place_all
 from byteatlas_scanners.grib.cubes.points import computed_points
 from byteatlas_scanners.grib.grids.coordinates import grid_coordinates
+from byteatlas_scanners.grib.tables.centres import centres
 
 COMPUTED = "made from the numbers of the grid when it is read"
 
@@ -97,6 +98,9 @@ def _origin(data: list[Datum]) -> dict[str, JSON]:
         values = sorted({getattr(datum.product, name) for datum in data})
         if len(values) == 1:
             found[f"GRIB_{name}"] = values[0]
+    centre = found.get("GRIB_centre")
+    if isinstance(centre, int) and centre in centres():
+        found |= {"GRIB_centreDescription": centres()[centre], "institution": centres()[centre]}
     return found
 
 

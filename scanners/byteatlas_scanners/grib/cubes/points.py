@@ -10,6 +10,7 @@ import numpy as np
 from byteatlas.manifest.model import VirtualArray, single_source
 from byteatlas.meta.dtypes import from_numpy
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
+from byteatlas.scanning.grib import can_make
 from byteatlas.types import JSON
 from byteatlas_scanners.grib.cubes.arrays import Storage
 from byteatlas_scanners.grib.cubes.datum import Datum
@@ -18,7 +19,7 @@ from byteatlas_scanners.grib.grids.model import LATLON
 
 CODEC = "byteatlas.grib_grid"
 KINDS = frozenset({
-    "rotated_ll", "rotated_gg", "reduced_gg", "reduced_rotated_gg", "mercator",
+    "rotated_ll", "rotated_gg", "reduced_gg", "reduced_ll", "healpix", "reduced_rotated_gg", "mercator",
     "polar_stereographic", "lambert", "lambert_azimuthal_equal_area", "transverse_mercator", "space_view",
 })  # fmt: skip
 """Grids whose points the codec knows, other than those with one latitude for a row."""
@@ -36,6 +37,8 @@ def computed_points(datum: Datum, storage: Storage) -> dict[str, VirtualArray]:
         return {}
     if grid.kind.startswith("reduced") and sum(grid.rows) != grid.shape[0]:
         return {}  # a part of the globe, whose rows the list does not tell
+    if not can_make(grid.edition, grid.section):
+        return {}
     return {
         "latitude": _computed("latitude", LATITUDE, datum, storage),
         "longitude": _computed("longitude", LONGITUDE, datum, storage),

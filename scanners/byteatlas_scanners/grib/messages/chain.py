@@ -95,22 +95,27 @@ def walk(found: MessageChain, window: Window, begin: int, stop: int, known: Know
     return at
 
 
-def next_message(window: Window, at: int) -> Parse[FoundMessage | Damaged | None]:
-    """The first message, whole or damaged, that begins at a place or behind it; None when there is none."""
-    while at < window.size:
+def next_message(window: Window, at: int, stop: int | None = None) -> Parse[FoundMessage | Damaged | None]:
+    """The first message, whole or damaged, that begins at a place or behind it; None when there is none.
+
+    Args:
+        stop: nothing that begins here or behind is looked at. None: the file's end.
+    """
+    stop = window.size if stop is None else stop
+    while at < stop:
         data = yield from window.at(at, HEAD)
         here = indicator(data)
         if here is not None:
             return (yield from _whole(window, at, here, bytes(data[:HEAD])))
         if bytes(data[:4]) == MAGIC and len(data) < NEEDED:
             return Damaged(at, CorruptFile(at, "the file ends in the head of a message"))
-        at = yield from _search(window, at + 1)
+        at = yield from _search(window, at + 1, stop)
     return None
 
 
-def _search(window: Window, at: int) -> Parse[int]:
-    """The next place with the four letters; the file's end when there is none."""
-    while at < window.size:
+def _search(window: Window, at: int, stop: int) -> Parse[int]:
+    """The next place before ``stop`` with the four letters; the file's end when there is none."""
+    while at < stop:
         data = yield from window.at(at, min(SEARCHED, window.size - at))
         place = bytes(data).find(MAGIC)
         if place >= 0:

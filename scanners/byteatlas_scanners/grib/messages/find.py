@@ -12,10 +12,13 @@ from itertools import pairwise
 
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import gather
-from byteatlas_scanners.grib.messages.chain import HEAD, Known, MessageChain, walk
+from byteatlas_scanners.grib.messages.chain import HEAD, Damaged, FoundMessage, Known, MessageChain, next_message, walk
+from byteatlas_scanners.grib.messages.indicator import MAGIC
 from byteatlas_scanners.grib.messages.window import SMALL, Window
 
 MOST_CHAINS = 16
+TRIED = 16
+"""Places that look like a message and are none, after which a file is taken for something else."""
 WORTH = 4
 """Messages that a chain should have, or it is not begun: finding its beginning means to read a message's data."""
 
@@ -49,3 +52,17 @@ def _part(size: int, begin: int, stop: int) -> Parse[Known]:
     known: Known = {}
     yield from walk(MessageChain(), Window(size), begin, stop, known)
     return known
+
+
+def begins(size: int, stop: int) -> Parse[bool]:
+    """Whether a whole message begins before ``stop``, behind whatever the file begins with."""
+    window, at, damaged = Window(size, HEAD), 0, 0
+    while damaged < TRIED:
+        match (yield from next_message(window, at, min(stop, size))):
+            case FoundMessage():
+                return True
+            case Damaged(offset, _):
+                at, damaged = offset + len(MAGIC), damaged + 1
+            case None:
+                return False
+    return False

@@ -24,8 +24,12 @@ PROCESSES: Mapping[int, str] = {
     124: "avgia", 125: "sd", 128: "avgas", 130: "avgad", 133: "avgid",
 }  # fmt: skip
 """Code table 5, by the names that ecCodes gives to the types of steps."""
-BETWEEN = frozenset({2, 3, 4, 5})
-"""Time ranges from P1 to P2."""
+MOMENTS = frozenset({0, 1, 10, 14})
+"""Indicators of code table 5 of values of one moment."""
+BETWEEN = frozenset({2, 3, 4, 5, 128, 130})
+"""Time ranges from P1 to P2: also those of accumulations and means of which a mean over many forecasts was made."""
+BETWEEN_NCEP = frozenset({129, 131, 137, 138, 139, 140})
+"""More of them, of NCEP's local part of the table (on388, table 5)."""
 ORIGINS = ("marsType", "marsStream", "marsClass", "generatingProcessIdentifier", "subCentre", "ensembleType")
 
 
@@ -60,7 +64,7 @@ def product_of(field: GribField) -> Product:
         f"{data[3]}.{data[8]}",
         keys,
         _level(data, keys),
-        _times(data),
+        times_of(data),
         member if isinstance(member, int) else None,
         tuple((axis, float(v)) for name, axis in WAVES if isinstance(v := keys.get(name), int)),
         (*details, ("timeRangeIndicator", _kind_of_range(data[20]))),
@@ -70,7 +74,7 @@ def product_of(field: GribField) -> Product:
 
 def _kind_of_range(indicator: int) -> int:
     """Code table 5, where several mean that the values are of one moment: 0."""
-    return 0 if indicator in (0, 1, 10, 14) else indicator
+    return 0 if indicator in MOMENTS else indicator
 
 
 def _level(data: bytes, keys: ProductKeys) -> Level:
@@ -85,7 +89,8 @@ def _level(data: bytes, keys: ProductKeys) -> Level:
     return Level(kind, float(value) / factor, None, units)
 
 
-def _times(data: bytes) -> Times:
+def times_of(data: bytes) -> Times:
+    """Reference time, and begin and end of the time that the values are of."""
     century = data[24] if data[24] not in (0, 255) else 21
     year = (century - 1) * 100 + data[12]
     reference = moment((year, data[13], data[14], data[15], data[16], 0))
@@ -94,13 +99,11 @@ def _times(data: bytes) -> Times:
     def step(count: int) -> int:
         return later(reference, count, unit, SECONDS1)
 
-    process = PROCESSES.get(indicator, INSTANT)
+    process = INSTANT if indicator in MOMENTS else PROCESSES.get(indicator, str(indicator))
     match indicator:
         case 10:
             begin = end = step(int.from_bytes(data[18:20], "big"))
-        case 1:
-            begin = end = 0
-        case _ if indicator in BETWEEN:
+        case _ if indicator in BETWEEN or (indicator in BETWEEN_NCEP and data[4] == NCEP):
             begin, end = step(first), step(second)
         case 6:
             begin, end = -step(first), -step(second)

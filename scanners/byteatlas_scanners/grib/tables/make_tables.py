@@ -1,4 +1,4 @@
-"""Makes ``grib1.txt``, ``grib2.txt`` and ``levels.txt`` from a folder with ecCodes' definitions.
+"""Makes ``grib1.txt``, ``grib2.txt``, ``levels.txt`` and ``centres.txt`` from a folder with ecCodes' definitions.
 
     python make_tables.py .../eccodes/definitions
 
@@ -121,12 +121,25 @@ def levels(root: Path) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+def centres(root: Path) -> list[str]:
+    """One line a centre: its number, its short name where it has one, its name (common code table C-11)."""
+    lines = []
+    for line in (root / "common" / "c-11.table").read_text(encoding="utf-8").splitlines():
+        number, _, rest = line.partition(" ")
+        short, _, name = rest.partition(" ")
+        if number.isdigit() and int(number) and name and name.strip() != "Missing":
+            label = name.strip().strip('"').replace("  ", ", ")
+            lines.append(f"{number}\t{'' if short == number else short}\t{label}")
+    return lines
+
+
 def main() -> None:
     root = Path(sys.argv[1])
     for name, lines in (
         ("grib1.txt", parameters(root, 1)),
         ("grib2.txt", parameters(root, 2)),
         ("levels.txt", levels(root)),
+        ("centres.txt", centres(root)),
     ):
         (HERE / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
         print(name, len(lines))

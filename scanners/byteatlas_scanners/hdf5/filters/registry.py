@@ -179,7 +179,14 @@ def _nothing(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
     return []
 
 
-ABORTS = "the decoders at hand end the whole process when the data are damaged"
+def _plugin(name: str) -> Codecs:
+    """A filter that its own plugin undoes, with the values of the file."""
+
+    def codecs(item: Filter, dt: Datatype, chunk: Shape) -> list[CodecSpec]:
+        return [CodecSpec("byteatlas.hdf5-plugin", {"filter": name, "values": list(item.values)})]
+
+    return codecs
+
 
 _BITSHUFFLE = "`byteatlas.hdf5-bitshuffle`; without compression `numcodecs.imagecodecs_bitshuffle`"
 
@@ -215,18 +222,18 @@ ROWS = (
     Row(32014, "fpzip"),
     Row(32015, "Zstandard", _zstd, NUMCODECS, "`numcodecs.zstd`"),
     Row(32016, "B3D"),
-    Row(32017, "SZ"),
+    Row(32017, "SZ", _plugin("sz"), OWN, "`byteatlas.hdf5-plugin`"),
     Row(32018, "FCIDECOMP", _jpegls, IMAGECODECS, "`numcodecs.imagecodecs_jpegls`"),
     Row(32019, "JPEG", _jpeg, IMAGECODECS, "`numcodecs.imagecodecs_jpeg`"),
     Row(32020, "VBZ"),
     Row(32021, "FAPEC"),
     Row(32022, "BitGroom", _nothing, QUANTISER, "none"),
     Row(32023, "Granular BitRound", _nothing, QUANTISER, "none"),
-    Row(32024, "SZ3", note=ABORTS),
+    Row(32024, "SZ3", _plugin("sz3"), OWN, "`byteatlas.hdf5-plugin`"),
     Row(32025, "Delta-Rice"),
     Row(32026, "BLOSC2", _blosc2, OWN, "`byteatlas.hdf5-blosc2`"),
     Row(32027, "FLAC"),
-    Row(32028, "SPERR", note=ABORTS),
+    Row(32028, "SPERR", _plugin("sperr"), OWN, "`byteatlas.hdf5-plugin`"),
     Row(32029, "TERSE/PROLIX"),
     Row(32030, "FFMPEG"),
 )

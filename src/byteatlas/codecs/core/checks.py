@@ -11,10 +11,16 @@ from types import TracebackType
 from typing import Any
 
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, encoded_limit
-from byteatlas.errors import CorruptChunk, Unsupported
+from byteatlas.errors import ByteatlasError, CorruptChunk, Unsupported
 
-IMAGECODECS_FAULTS = (RuntimeError, ValueError, TypeError, IndexError, OverflowError, MemoryError)
-"""What imagecodecs' decoders raise for bytes that they cannot read (each has its own subclass of RuntimeError)."""
+IMAGECODECS_FAULTS = (
+    RuntimeError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, OSError, EOFError, AttributeError,
+    SystemError, BufferError,
+)  # fmt: skip
+"""What imagecodecs' decoders raise for bytes that they cannot read (each has its own subclass of RuntimeError).
+
+Some are written in Python, around libraries with errors of their own; `SystemError` is what a faulty extension leaves.
+"""
 
 
 def exactly(name: str, found: int, wanted: int) -> None:
@@ -59,7 +65,7 @@ class DamageGuard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None and isinstance(error, self.faults) and not isinstance(error, CorruptChunk):
+        if error is not None and isinstance(error, self.faults) and not isinstance(error, ByteatlasError):
             raise CorruptChunk(f"{self.name}: {error}") from error
 
 
@@ -89,7 +95,7 @@ def byte_step(
     def checked(data: Bytes) -> Bytes:
         try:
             found = decode(data)
-        except CorruptChunk:
+        except ByteatlasError:
             raise
         except caught as error:
             raise CorruptChunk(f"{name}: {error}") from error

@@ -11,6 +11,14 @@ IMAGES = (
     "apng", "avif", "bmp", "dds", "exr", "gif", "heif", "htj2k", "jpegls", "jpegsof3", "jpegxr", "jpegxs", "ljpeg",
     "mozjpeg", "png", "qoi", "rgbe", "spng", "ultrahdr", "webp", "jpeg8",
 )  # fmt: skip
+KEPT = frozenset(("jpeg", "jpeg8", "jpegls", "mozjpeg", "png", "spng", "apng", "webp", "gif", "bmp", "qoi"))
+"""Image decoders whose process decodes many chunks, one after the other.
+
+All image decoders above run in a child process: damaged data make some of them hang (jpeg8, jpegls, htj2k), divide by
+zero (htj2k), write beyond their memory (ljpeg), read where nothing is (ultrahdr), or allocate whatever a header says.
+The process of the others decodes one chunk only, because damage that was not noticed may have spoiled its memory.
+"""
+
 PLAIN: Mapping[str, tuple[str, ...]] = {
     "aec": ("bitspersample", "flags", "blocksize", "rsi"),
     "bitshuffle": ("itemsize", "blocksize"),

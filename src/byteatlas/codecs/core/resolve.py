@@ -20,6 +20,7 @@ from byteatlas.codecs.core.contract import (
     ByteStep,
     Make,
     Serializer,
+    encoded_limit,
 )
 from byteatlas.codecs.core.pipeline import Pipeline
 from byteatlas.codecs.core.registry import default_registry, make_codec
@@ -74,6 +75,8 @@ class Binder:
 
     def _bytes(self, codecs: tuple[CodecSpec, ...], spec: ByteSpec) -> list[ByteStep]:
         steps: list[ByteStep] = []
+        # Not twice as much for each codec more: what is compressed several times does not grow each time.
+        most = encoded_limit(encoded_limit(spec.limit))
         for item in codecs:
             with InMember(f"codec {item.name!r}"):
                 codec = make_codec(item, self.registry)
@@ -82,7 +85,8 @@ class Binder:
                 if not isinstance(codec, ByteCodec):
                     raise invalid("it takes an array, but gets bytes")
                 steps.append(codec.bind_bytes(spec, self))
-            spec = ByteSpec(steps[-1].nbytes, steps[-1].limit, steps[-1].itemsize)
+            nbytes = steps[-1].nbytes
+            spec = ByteSpec(nbytes, max(nbytes or 0, min(steps[-1].limit, most)), steps[-1].itemsize)
         return steps
 
 

@@ -112,6 +112,7 @@ HDF5: Mapping[str, CodecRow] = {
     "byteatlas.hdf5-bitshuffle": row("hdf5.filters:make_bitshuffle"),
     "byteatlas.hdf5-zfp": row("hdf5.filters:make_zfp"),
     "byteatlas.hdf5-blosc2": row("hdf5.filters:make_blosc2"),
+    "byteatlas.hdf5-plugin": row("hdf5.plugins:make"),
     "numcodecs.imagecodecs_lzf": row("hdf5.compressors:make_lzf"),
     "numcodecs.imagecodecs_lz4h5": row("hdf5.compressors:make_lz4h5", *imagecodecs_table.encoding_only("lz4h5")),
     "numcodecs.imagecodecs_szip": row("hdf5.compressors:make_szip"),

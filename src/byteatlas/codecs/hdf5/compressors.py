@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from byteatlas.codecs.core.checks import at_most, byte_step
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext
 from byteatlas.codecs.core.options import Configuration, flag, integer
+from byteatlas.codecs.isolated.children import decode_apart
 from byteatlas.codecs.numcodecs.image_encode import image_encoder
 from byteatlas.codecs.streams.compression import Compression, functions
 from byteatlas.errors import CorruptChunk
@@ -91,11 +90,9 @@ class JpegLs:
     """JPEG-LS: the samples of one image."""
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
-        unpack, _ = functions("jpegls")
-
         def decode(data: Bytes) -> Bytes:
             at_most("jpegls", _jpegls_size(data), spec.limit)
-            return np.ascontiguousarray(unpack(data)).reshape(-1).view(np.uint8)
+            return decode_apart("jpegls", data, spec.limit)
 
         step = byte_step("jpegls", spec, decode)
         return replace(step, encode=image_encoder("jpegls", {}, spec, step.decode))

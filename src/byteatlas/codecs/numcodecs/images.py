@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from byteatlas.codecs.core.adapters import AsSerializer
-from byteatlas.codecs.core.checks import byte_step
+from byteatlas.codecs.core.checks import at_most, byte_step
 from byteatlas.codecs.core.contract import (
     Bytes,
     ByteSpec,
@@ -24,6 +24,7 @@ from byteatlas.codecs.core.contract import (
 from byteatlas.codecs.core.imagecodecs_table import IMAGES, PLAIN
 from byteatlas.codecs.core.options import Configuration, choice, integer
 from byteatlas.codecs.core.registry import default_registry
+from byteatlas.codecs.isolated.children import decode_apart
 from byteatlas.codecs.numcodecs.image_encode import bytes_encoder, image_encoder
 from byteatlas.errors import Unsupported
 from byteatlas.meta.place import invalid
@@ -54,6 +55,10 @@ class Coder:
             options["out"] = spec.nbytes + (AEC_BLOCK if self.name == "aec" else 0)
 
         def decode(data: Bytes) -> Bytes:
+            if self.name in IMAGES:
+                return decode_apart(self.name, data, spec.limit)
+            if self.name == "blosc2":
+                at_most("blosc2", int.from_bytes(memoryview(data)[4:8], "little"), spec.limit)
             found = function(bytes(data), **options)
             octets = np.ascontiguousarray(np.frombuffer(found, np.uint8) if isinstance(found, bytes) else found)
             flat = octets.reshape(-1).view(np.uint8)

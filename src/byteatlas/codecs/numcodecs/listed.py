@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.codecs.core.checks import DamageGuard
+from byteatlas.codecs.core.checks import DamageGuard, at_most
 from byteatlas.codecs.core.contract import MOST_UNKNOWN, ArraySpec, Bytes, ChainContext, SerializerStep
 from byteatlas.codecs.core.options import Configuration, choice, flag, text
 from byteatlas.errors import CorruptChunk
@@ -20,6 +20,8 @@ ENCODINGS = (
     "utf-8", "utf8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "ascii", "latin-1",
 )  # fmt: skip
 MOST_NESTING = 64
+MOST_LISTS = 1 << 24
+"""Lists and objects in a chunk: an empty one takes two bytes there, and 64 in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def make_json(configuration: Configuration) -> Listed:
     pair = (str(separators[0]), str(separators[1])) if isinstance(separators, list) and len(separators) == 2 else None
 
     def loads(data: bytes) -> Any:
+        at_most("json2", data.count(b"[") + data.count(b"{"), MOST_LISTS)
         with DamageGuard("json2", ValueError, RecursionError):
             return json.loads(data.decode(encoding))
 

@@ -7,7 +7,8 @@ are those that imagecodecs gives to numcodecs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.adapters import AsSerializer
-from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least
+from byteatlas.codecs.core.checks import IMAGECODECS_FAULTS, at_least, at_most, exactly
 from byteatlas.codecs.core.contract import (
     Bytes,
     ByteSpec,
@@ -25,13 +26,14 @@ from byteatlas.codecs.core.contract import (
     encoded_limit,
 )
 from byteatlas.codecs.core.options import Configuration, base64_bytes, choice, flag, integer
+from byteatlas.codecs.isolated.children import decode_apart
 from byteatlas.codecs.numcodecs.image_encode import image_encoder
 from byteatlas.codecs.streams.compression import as_bytes, functions, imagecodecs_function
-from byteatlas.codecs.tiff.jpeg_header import LOSSLESS, jpeg_frame, jpeg_size
+from byteatlas.codecs.tiff.jpeg_header import LOSSLESS, is_plain, jpeg_frame, jpeg_size
 from byteatlas.codecs.tiff.png_check import png_size
 from byteatlas.errors import CorruptChunk
 from byteatlas.meta.place import invalid
-from byteatlas.types import Shape
+from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass, field
 
 MOST_SURPLUS = 1 << 26
@@ -63,6 +65,7 @@ class ImageCodec(AsSerializer):
         decode: bytes, ``out=`` an array of the expected shape -> that array; raises ValueError for another shape.
         measure: bytes -> (rows, columns, samples) from the image's header, where that is cheap.
         configuration: what an encoder may pick its options from.
+        pixels: bytes -> rows times columns, where more than those of the tile must not even be decoded.
         recut: bytes -> whether the image may be cut into other rows and samples than its tile's (lossless JPEG).
     """
 
@@ -71,6 +74,7 @@ class ImageCodec(AsSerializer):
     measure: Measure | None = None
     configuration: Configuration = field(default_factory=dict)
     recut: Callable[[bytes | memoryview], bool] | None = None
+    pixels: Callable[[bytes | memoryview], int] | None = None
 
     def bind_bytes(self, spec: ByteSpec, context: ChainContext) -> ByteStep:
         if spec.shape is None or spec.dtype is None or spec.nbytes is None or len(spec.shape) < 2:
@@ -91,6 +95,8 @@ class ImageCodec(AsSerializer):
 
     def _into(self, data: bytes | memoryview, out: NDArray[Any], dtype: np.dtype[Any], shapes: list[Shape]) -> None:
         """Decode into ``out``: in place when the image has the tile's shape, else with its surplus rows cut off."""
+        if self.pixels is not None:
+            at_most(self.name, self.pixels(data), out.nbytes // dtype.itemsize)
         fault: Exception | None = None
         for shape in self._plausible(data, shapes):
             try:
@@ -147,22 +153,42 @@ def make_jpeg(configuration: Configuration) -> ImageCodec:
     """JPEG, with the tables of TIFF's JPEGTables tag (base64) where streams have none of their own."""
     tables, header = base64_bytes(configuration, "tables"), base64_bytes(configuration, "header")
     stored, wanted = _space(configuration, "colorspace_jpeg"), _space(configuration, "colorspace_data")
-    bits = None
     if configuration.get("bitspersample") is not None:
-        bits = integer(configuration, "bitspersample", least=2, most=16)
+        integer(configuration, "bitspersample", least=2, most=16)
 
     def whole(data: bytes | memoryview) -> bytes | memoryview:
         return data if header is None else b"".join((header, data, b"\xff\xd9"))
 
     def decode(data: bytes | memoryview, out: Any = None) -> Any:
-        return imagecodecs_function("jpeg_decode")(
-            bytes(whole(data)), tables=tables, colorspace=stored, outcolorspace=wanted, bitspersample=bits, out=out
-        )
+        image = bytes(whole(data))
+        options = {"tables": tables, "colorspace": stored, "outcolorspace": wanted}
+        if is_plain(image):
+            return imagecodecs_function("jpeg8_decode")(image, **options, out=out)
+        return image_apart("jpeg", image, out, jpeg_size(image), options)
 
     def measure(data: bytes | memoryview) -> tuple[int, int, int]:
         return jpeg_size(whole(data))
 
     return ImageCodec("jpeg", decode, measure, recut=lambda data: jpeg_frame(whole(data))[0] == LOSSLESS)
+
+
+def image_apart(
+    name: str, data: bytes, out: NDArray[Any] | None, size: tuple[int, int, int], options: Mapping[str, Any]
+) -> NDArray[Any]:
+    """Decode an image in a child process, into ``out`` when its shape and type are these. ``size``: by its header.
+
+    Raises ValueError as decoders do, and `Unsupported`.
+    """
+    shapes: list[JSON] | None = None if out is None else [[list(out.shape), out.dtype.str]]
+    try:
+        found = decode_apart(name, data, 2 * prod(size) if out is None else out.nbytes, shapes, **options)
+    except CorruptChunk as error:
+        raise ValueError(error.why) from error
+    if out is not None:
+        exactly(name, len(found), out.nbytes)
+        out.reshape(-1).view(np.uint8)[:] = found
+        return out
+    return found.view(np.uint16 if len(found) > prod(size) else np.uint8).reshape(size)
 
 
 def _space(configuration: Configuration, name: str) -> int | str | None:
@@ -172,6 +198,35 @@ def _space(configuration: Configuration, name: str) -> int | str | None:
     raise invalid(f"{name}: {value!r} is no colour space")
 
 
+def _jpeg2k_pixels(data: bytes | memoryview) -> int:
+    """Rows times columns of a JPEG 2000 codestream, by its SIZ marker (ITU-T T.800, A.5.1); 0: not found."""
+    view = bytes(memoryview(data)[:MOST_HEADER])
+    at = view.find(b"\xff\x4f\xff\x51")
+    if at < 0 or at + 24 > len(view):
+        return 0
+    right, bottom, left, top = struct.unpack_from(">4I", view, at + 8)
+    return int(max(0, right - left) * max(0, bottom - top))
+
+
+def _webp_pixels(data: bytes | memoryview) -> int:
+    """Rows times columns of a WebP image, by the header of its first chunk (RFC 9649, section 2); 0: not known."""
+    view = bytes(memoryview(data)[:40]).ljust(40, b"\0")
+    match view[12:16]:
+        case b"VP8X":
+            return (1 + int.from_bytes(view[24:27], "little")) * (1 + int.from_bytes(view[27:30], "little"))
+        case b"VP8L":
+            bits = int.from_bytes(view[21:25], "little")
+            return (1 + (bits & 0x3FFF)) * (1 + (bits >> 14 & 0x3FFF))
+        case b"VP8 ":
+            width, height = struct.unpack_from("<HH", view, 26)
+            return int((width & 0x3FFF) * (height & 0x3FFF))
+    return 0
+
+
+MOST_HEADER = 1 << 16
+PIXELS: Mapping[str, Callable[[bytes | memoryview], int]] = {"jpeg2k": _jpeg2k_pixels, "webp": _webp_pixels}
+
+
 def _image(name: str, configuration: Configuration, measure: Measure | None = None, **options: Any) -> ImageCodec:
     """A codec around imagecodecs' functions of this name; ``options`` are its decoder's."""
     unpack, _ = functions(name)
@@ -179,7 +234,7 @@ def _image(name: str, configuration: Configuration, measure: Measure | None = No
     def decode(data: bytes | memoryview, out: Any = None) -> Any:
         return unpack(data, out=out, **options)
 
-    return ImageCodec(name, decode, measure, configuration)
+    return ImageCodec(name, decode, measure, configuration, pixels=PIXELS.get(name))
 
 
 def make_jpeg2k(configuration: Configuration) -> ImageCodec:

@@ -10,6 +10,9 @@ FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Start-of-frame markers (ITU-T T.81 table B.1)."""
 LOSSLESS = 0xC3
 """The marker of lossless JPEG."""
+SEQUENTIAL = frozenset((0xC0, 0xC1))
+"""The markers of sequential JPEG with Huffman codes."""
+MOST_SCANS = 16
 
 
 def jpeg_size(data: bytes | memoryview) -> tuple[int, int, int]:
@@ -35,3 +38,11 @@ def jpeg_frame(data: bytes | memoryview) -> tuple[int, int, int, int]:
             break
         at += 2 + int(struct.unpack_from(">H", view, at + 2)[0])
     raise CorruptChunk("jpeg: no frame header")
+
+
+def is_plain(data: bytes | memoryview) -> bool:
+    """Whether an image is of the kind that decoders handle safely: sequential, of a few scans.
+
+    Each scan of a progressive image may go over all of its samples, and lossless ones have decoders of their own.
+    """
+    return jpeg_frame(data)[0] in SEQUENTIAL and bytes(data).count(b"\xff\xda") <= MOST_SCANS

@@ -89,7 +89,7 @@ def _fast_deflate(data: Bytes, out: Writable, nbytes: int, raw: bool = False) ->
 
     try:
         return len(imagecodecs.deflate_decode(data, out=out, raw=raw)) == nbytes
-    except imagecodecs.DeflateError:
+    except (imagecodecs.DeflateError, ValueError):
         return False
 
 
@@ -101,7 +101,7 @@ def _fast_gzip(data: Bytes, out: Writable, nbytes: int) -> bool:
 
     try:
         return len(imagecodecs.gzip_decode(data, out=out)) == nbytes
-    except imagecodecs.GzipError:
+    except (imagecodecs.GzipError, ValueError):  # its wrapper checks the header itself
         return False
 
 

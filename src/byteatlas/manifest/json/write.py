@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.io.output import Sink
+from byteatlas.manifest.kinds.sparse import writable_total
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
@@ -131,7 +132,7 @@ def _column(texts: list[bytes], width: int) -> NDArray[np.void]:
 
 def _write_chunks(array: WrittenArray, sink: Sink, options: MapWriteOptions, seen: dict[str, SourceInfo]) -> None:
     counts = array.manifest.grid_shape
-    total = int(np.prod(counts, dtype=object))
+    total = writable_total(counts)
     prefix = quoted(key_prefix(array.path, array.meta.keys, len(counts)))[:-1]
     urls: _Urls | None = None
     sources: tuple[SourceInfo, ...] = ()

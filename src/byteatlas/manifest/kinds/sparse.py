@@ -18,6 +18,14 @@ DENSE_LIMIT = 1 << 31
 """Grids with more chunks than this are never expanded into columns."""
 
 
+def writable_total(counts: Shape) -> int:
+    """Chunks of a grid that a map is written of, one by one. Raises `BadRequest` for more than can be gone through."""
+    total = math.prod(counts)
+    if total > DENSE_LIMIT:
+        raise BadRequest(f"a grid of {total} chunks is too large to be written as a map")
+    return total
+
+
 class SourceTable:
     """URLs by number. It only grows, so a number once given stays valid.
 

@@ -29,6 +29,9 @@ from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
 
+MOST_EXPANDED = 2 << 30
+"""Bytes that one part file may say that it expands to."""
+
 OpenPart = Callable[[str], Source]
 """Gives the source of a file of the map by its name inside the map's folder."""
 
@@ -127,6 +130,9 @@ class ParquetMap:
             file = pq.ParquetFile(pa.py_buffer(data), read_dictionary=["path"])
             if file.metadata.num_rows > max(4 * self.record_size, 1 << 20):
                 raise InvalidMetadata(where, f"{file.metadata.num_rows} rows, record_size is {self.record_size}")
+            expanded = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
+            if expanded > MOST_EXPANDED:
+                raise InvalidMetadata(where, f"expands to {expanded} bytes, more than the limit of {MOST_EXPANDED}")
             missing = {"path", "offset", "size", "raw"} - set(file.schema_arrow.names)
             if missing:
                 raise InvalidMetadata(where, f"no column {', '.join(sorted(missing))}")

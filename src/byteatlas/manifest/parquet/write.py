@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest
 from byteatlas.io.output import Folder
 from byteatlas.manifest.json.write import source_rows
+from byteatlas.manifest.kinds.sparse import writable_total
 from byteatlas.manifest.model import INLINE, WHOLE, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, node_documents
@@ -62,7 +63,7 @@ def write_parts(
     The sources that are met are added to ``seen``.
     """
     base = f"{array.path}/" if array.path else ""
-    total = int(np.prod(array.manifest.grid_shape, dtype=object))
+    total = writable_total(array.manifest.grid_shape)
     for part, begin in enumerate(range(0, total, options.record_size)):
         if min(begin + options.record_size, total) <= unchanged:
             continue

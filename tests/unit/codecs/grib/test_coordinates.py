@@ -12,6 +12,7 @@ from tests.unit.codecs.grib import oracle
 from byteatlas.codecs import build_pipeline
 from byteatlas.codecs.grib.grids.earth import Spheroid
 from byteatlas.codecs.grib.grids.gaussian import gaussian_latitudes
+from byteatlas.codecs.grib.grids.points import can_make, points
 from byteatlas.codecs.grib.grids.projections import EqualArea, Lambert, Mercator, Polar, Projection
 from byteatlas.codecs.grib.grids.transverse import Transverse
 from byteatlas.codecs.grib.sections.message import grid_section
@@ -60,6 +61,8 @@ GRIDS: dict[str, tuple[str, dict[str, Any], float]] = {
     "gaussian": ("regular_gg_sfc_grib2", {}, 1e-9),
     "reduced gaussian": ("reduced_gg_sfc_grib2", {}, 1e-9),
     "reduced gaussian, edition 1": ("reduced_gg_sfc_grib1", {}, 1e-9),
+    "reduced latitude and longitude": ("reduced_ll_sfc_grib2", {}, 1e-9),
+    "reduced latitude and longitude, edition 1": ("reduced_ll_sfc_grib1", {}, 1e-9),
     "rotated": ("rotated_ll_sfc_grib2", {"latitudeOfSouthernPoleInDegrees": -30}, 1e-5),  # ecCodes rounds to 6 digits
     "polar": ("polar_stereographic_sfc_grib2", {"LaDInDegrees": 60, "jScansPositively": 1}, 1e-9),
 }
@@ -106,3 +109,40 @@ def test_gaussian_latitudes(n: int) -> None:
     """Zeros of a Legendre polynomial, which NumPy knows too."""
     wanted = np.degrees(np.arcsin(np.polynomial.legendre.leggauss(2 * n)[0]))[::-1]
     assert np.abs(gaussian_latitudes(n) - wanted).max() < 1e-11
+
+
+@pytest.mark.parametrize("side", [1, 2, 8])
+@pytest.mark.parametrize("order", ["ring", "nested"])
+def test_pixels_are_those_of_eccodes(side: int, order: str) -> None:
+    ec = oracle.eccodes()
+    keys = {"gridType": "healpix", "Nside": side, "longitudeOfFirstGridPointInDegrees": 45, "orderingConvention": order}
+    with oracle.handle("GRIB2", **keys) as made:
+        ec.codes_set_values(made, np.zeros(12 * side * side))
+        data = oracle.message(made)
+        wanted = [ec.codes_get_array(made, name) for name in ("latitudes", "longitudes")]
+    edition, section, _ = grid_section(data, 0)
+    assert can_make(edition, section)
+    for ours, theirs in zip(points(edition, section, 12 * side * side), wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("change", [(34, 3), (38, 0), (39, 1), (40, 2)])
+def test_strange_pixels_are_refused(change: tuple[int, int]) -> None:
+    oracle.eccodes()
+    keys = {"gridType": "healpix", "Nside": 4, "longitudeOfFirstGridPointInDegrees": 45, "orderingConvention": "nested"}
+    with oracle.handle("GRIB2", **keys) as made:
+        edition, section, _ = grid_section(oracle.message(made), 0)
+    damaged = bytearray(section)
+    damaged[change[0]] = change[1]
+    assert can_make(edition, section)
+    assert not can_make(edition, bytes(damaged))
+    with pytest.raises(ByteatlasError):
+        points(edition, bytes(damaged), 192)
+
+
+def test_grids_turned_about_their_pole_have_no_points() -> None:
+    """ecCodes takes the angle from the geographic longitude, which is not what the template says."""
+    oracle.eccodes()
+    with oracle.handle("rotated_ll_sfc_grib2", angleOfRotationInDegrees=30) as made:
+        edition, section, _ = grid_section(oracle.message(made), 0)
+    assert not can_make(edition, section)

@@ -13,11 +13,12 @@ from tests.places import FIXTURES
 from tests.scanning import scan_bytes
 
 import byteatlas as ba
-from byteatlas.api.forecasts import by_valid_time
+from byteatlas.cli.app import run
 from byteatlas.errors import BadRequest
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas_scanners.grib import SCANNER
+from byteatlas_scanners.grib.products.edition1 import times_of
 from byteatlas_scanners.grib.products.times import SECONDS, later, moment
 
 FOLDER = FIXTURES / "grib"
@@ -175,13 +176,68 @@ def test_the_newest_run_is_appended(runs: list[str], tmp_path: Path) -> None:
 
 def test_by_valid_time(runs: list[str]) -> None:
     both = ba.combine(runs, concat="time")
-    best = opened(by_valid_time(both))
+    best = opened(ba.by_valid_time(both))
     all_runs = opened(both)["isobaricInhPa/t"]
     assert best["isobaricInhPa/t"].shape == (3, 3, make.NJ, make.NI)
     np.testing.assert_array_equal(best["isobaricInhPa/t"][0], all_runs[0, 0])
     np.testing.assert_array_equal(best["isobaricInhPa/t"][1], all_runs[1, 0])  # the newer run, not step 12 of the older
     np.testing.assert_array_equal(best["isobaricInhPa/t"][2], all_runs[1, 1])
-    early = opened(by_valid_time(both, at_least=12))
+    early = opened(ba.by_valid_time(both, at_least=12))
     np.testing.assert_array_equal(early["isobaricInhPa/t"][0], all_runs[0, 1])
     with pytest.raises(BadRequest):
-        by_valid_time(ba.scan(FIXTURES / "netcdf3" / "cdf1.nc"))
+        ba.by_valid_time(ba.scan(FIXTURES / "netcdf3" / "cdf1.nc"))
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_by_valid_time_of_a_map(runs: list[str], tmp_path: Path, form: str) -> None:
+    both = ba.combine(runs, concat="time")
+    target = tmp_path / f"runs.{form}"
+    ba.write(both, target)
+    loaded = ba.load(target)
+    assert isinstance(loaded, VirtualGroup)
+    best, wanted = opened(ba.by_valid_time(loaded)), opened(ba.by_valid_time(both))
+    np.testing.assert_array_equal(best["isobaricInhPa/t"][...], wanted["isobaricInhPa/t"][...])
+    np.testing.assert_array_equal(best["isobaricInhPa/valid_time"][...], wanted["isobaricInhPa/valid_time"][...])
+
+
+def test_views_in_the_shell(runs: list[str], tmp_path: Path) -> None:
+    ba.write(ba.combine(runs, concat="time"), tmp_path / "runs.json")
+    both = ba.load(tmp_path / "runs.json")
+    assert isinstance(both, VirtualGroup)
+    names = [str(tmp_path / name) for name in ("runs.json", "best.json", "late.json")]
+    assert run(["select", names[0], names[1], "--best"]) == 0
+    assert run(["select", names[0], names[2], "--horizon", "12"]) == 0
+    for name, hours in ((names[1], 0.0), (names[2], 12.0)):
+        wanted = opened(ba.by_valid_time(both, at_least=hours))["isobaricInhPa/t"]
+        np.testing.assert_array_equal(opened(name)["isobaricInhPa/t"][...], wanted[...])
+    assert run(["select", names[0], str(tmp_path / "none.json")]) == 2
+    assert run(["select", names[0], str(tmp_path / "none.json"), "--best", "--horizon", "6"]) == 2
+
+
+def test_info_is_a_table_of_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["info", str(FIXTURES / "grib" / "gfs.grib2")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["variable", "levels", "runs", "steps", "grid", "packing", "fields"]
+    assert lines[2] == "isobaricInhPa:"
+    assert " ".join(lines[3].split()) == "t 500..1000 (3) 2024-01-01 00 6, 12 h regular_ll 9x18 simple 6"
+    assert max(map(len, lines)) <= 100
+    assert sum(int(line.split()[-1]) for line in lines[2:-1] if line.startswith("  ")) == 25
+
+
+def test_the_centre_has_a_name() -> None:
+    found = scan("gfs.grib2").meta.attributes
+    assert (found["GRIB_centre"], found["GRIB_centreDescription"]) == (7, "US National Weather Service - NCEP")
+
+
+@pytest.mark.parametrize(
+    ("indicator", "centre", "wanted"),
+    [(0, 7, ("instant", 2, 2)), (1, 7, ("instant", 2, 2)), (4, 7, ("accum", 2, 5)), (128, 7, ("avgas", 2, 5)),
+     (130, 34, ("avgad", 2, 5)), (131, 7, ("131", 2, 5)), (137, 7, ("137", 2, 5)), (137, 98, ("137", 2, 2)),
+     (10, 7, ("instant", 517, 517))],
+)  # fmt: skip
+def test_time_ranges_of_edition_1(indicator: int, centre: int, wanted: tuple[str, int, int]) -> None:
+    """Code table 5; 128 to 140 are means of accumulations and means between P1 and P2 at NCEP."""
+    data = bytearray(40)
+    data[4], data[12:17], data[17:21], data[24] = centre, bytes((7, 3, 23, 12, 0)), bytes((1, 2, 5, indicator)), 21
+    times = times_of(bytes(data))
+    assert (times.process, times.begin // 3600, times.end // 3600) == wanted

@@ -8,13 +8,13 @@ import pytest
 from tests.places import FIXTURES
 from tests.scanning import scan_bytes
 
-from byteatlas.errors import CorruptFile, FetchFailed
+from byteatlas.errors import CorruptFile, FetchFailed, Unsupported
 from byteatlas.io.source import Source
 from byteatlas.io.sources.layers import Counting
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, ScanOptions
-from byteatlas.scanning.driver import run, scan_source
+from byteatlas.scanning.driver import recognise, run, scan_source
 from byteatlas.testing.fingerprint import fingerprint
 from byteatlas_scanners.grib import SCANNER
 from byteatlas_scanners.grib.messages.chain import MessageChain
@@ -153,3 +153,24 @@ def test_names_and_entries_of_indexes() -> None:
     assert names_of("s3://b/a.grib2")[-1] == "a.index"
     assert offsets(b"1:0:d=1:\n1.2:0:d=1:\n2:700:d=1:\nrubbish\n-3:-5:x:\n", 1000) == [0, 700]
     assert offsets(b'{"_offset": 3, "_length": 5}\n{"_offset": 2000}\n{"a":\n', 1000) == [3]
+
+
+@pytest.mark.parametrize("junk", [5_000, 70_000, 1_200_000])
+def test_rubbish_of_any_length_may_stand_before_the_first_message(junk: int) -> None:
+    data = random.Random(0).randbytes(junk) + GFS
+    named = "memory://file.grib2" if junk > 1 << 20 else "memory://file"
+    source = MemorySource(data, named)
+    assert recognise(source, lambda url: source, {"grib": SCANNER}).name == "grib"
+    assert len(places(data)) == 19
+
+
+def test_far_rubbish_is_looked_through_under_our_names_only() -> None:
+    source = MemorySource(bytes(3 << 20) + GFS, "memory://file.bin")
+    with pytest.raises(Unsupported):
+        recognise(source, lambda url: source, {"grib": SCANNER})
+
+
+def test_letters_are_no_message() -> None:
+    source = MemorySource(bytes(5_000) + b"GRIB" * 2_000, "memory://file.grib")
+    with pytest.raises(Unsupported):
+        recognise(source, lambda url: source, {"grib": SCANNER})

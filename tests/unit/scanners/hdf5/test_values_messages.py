@@ -166,7 +166,7 @@ def test_filter_messages_of_both_versions() -> None:
 
 def test_refused_filters_say_number_and_name() -> None:
     kind = parse("f4")
-    for number, words in ((32017, "SZ"), (32024, "SZ3"), (40000, "not a registered name")):
+    for number, words in ((32002, "MAFISC"), (32014, "fpzip"), (40000, "not a registered name")):
         pipeline = filters.FilterPipeline((filters.Filter(number, "", 0, ()),))
         with pytest.raises(Unsupported) as caught:
             codecs(pipeline, 0, kind, (4,))

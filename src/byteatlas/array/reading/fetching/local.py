@@ -25,6 +25,8 @@ FEW_BYTES = 128 << 10
 """So many bytes are read before a second thread has begun."""
 MOST_FILES = 1 << 10
 """Most whole files read as one task."""
+LARGE = 64 << 20
+"""Blocks of more bytes are looked for in the file before memory is taken for them."""
 SMALL_FILE = 64 << 10
 """Whole files that decode to at most this many bytes are read in bulk."""
 TINY_FILE = 8 << 10
@@ -61,6 +63,8 @@ class _ReadBlock:
                 if lent is not None and len(lent) == where.length:
                     source.read_into(where.offset, lent)
                     return
+            if where.length > LARGE and where.end > source.size():
+                read_request(source, self.ranges, covered, where)  # raises before memory is taken for what is not there
             data = scratch.block(where.length)
             try:
                 source.read_into(where.offset, data)

@@ -7,14 +7,17 @@ from numpy.typing import NDArray
 
 from byteatlas.codecs.grib.grids.earth import earth_of
 from byteatlas.codecs.grib.grids.gaussian import MOST_PARALLELS, gaussian_latitudes
+from byteatlas.codecs.grib.grids.healpix import healpix
 from byteatlas.codecs.grib.grids.parameters import Numbers, Rotation, numbers_of
 from byteatlas.codecs.grib.grids.projections import Angles, EqualArea, Lambert, Mercator, Polar, Projection
 from byteatlas.codecs.grib.grids.rows import COLUMNS_FIRST, points_of_rows, scanning_mode, sides
 from byteatlas.codecs.grib.grids.transverse import Transverse
 from byteatlas.codecs.grib.grids.view import View
-from byteatlas.errors import CorruptChunk, Unsupported
+from byteatlas.codecs.grib.sections.wire import unsigned
+from byteatlas.errors import CorruptChunk, CorruptFile, Unsupported
 
 I_NEGATIVE, J_POSITIVE = 0x80, 0x40
+HEALPIX, FIRST_PIXEL, CENTRES, MOST_SIDE = 150, 45_000_000, 4, 1 << 14
 NEAR = 1e-6
 
 
@@ -25,6 +28,8 @@ def points(edition: int, grid: bytes, size: int) -> tuple[Angles, Angles]:
     ecCodes has them. Raises `Unsupported` for grids without
     coordinates that could be made from their numbers.
     """
+    if is_healpix(edition, grid):
+        return _pixels(grid, size)
     found, scan = numbers_of(edition, grid), scanning_mode(edition, grid)
     reduced = points_of_rows(edition, grid)
     if reduced is not None:
@@ -38,6 +43,47 @@ def points(edition: int, grid: bytes, size: int) -> tuple[Angles, Angles]:
     if scan & COLUMNS_FIRST:
         latitude, longitude = latitude.T, longitude.T
     return turned(latitude.reshape(-1), longitude.reshape(-1), found.rotation)
+
+
+def can_make(edition: int, grid: bytes) -> bool:
+    """Whether `points` makes coordinates of a grid like this, as far as its numbers tell."""
+    if is_healpix(edition, grid):
+        return _sound_pixels(grid)
+    try:
+        found = numbers_of(edition, grid)
+        if found.kind not in ("regular_ll", "gaussian", "view"):
+            projection_of(edition, grid, found)
+        rows = points_of_rows(edition, grid)
+        if rows is not None:
+            _around_the_globe(found, rows)
+    except (Unsupported, CorruptChunk, CorruptFile, ArithmeticError, ValueError):
+        return False
+    return found.rotation is None or not found.rotation.angle
+
+
+def is_healpix(edition: int, grid: bytes) -> bool:
+    """Grid definition template 3.150."""
+    return edition == 2 and unsigned(grid, 12, 2) == HEALPIX
+
+
+def _sound_pixels(grid: bytes) -> bool:
+    """Whether a HEALPix grid is one of centres of pixels, the first at 45 degrees, as ecCodes wants it.
+
+    Nested order is for sides of 1, 2, 4, 8 ... only.
+    """
+    if len(grid) < 41 or unsigned(grid, 35, 4) != FIRST_PIXEL or grid[39] != CENTRES or grid[40] > 1:
+        return False
+    side = unsigned(grid, 31, 4)
+    return 0 < side <= MOST_SIDE and (not grid[40] or side & (side - 1) == 0)
+
+
+def _pixels(grid: bytes, size: int) -> tuple[Angles, Angles]:
+    if not _sound_pixels(grid):
+        raise Unsupported("layout", "grib: a HEALPix grid that does not begin at 45 degrees, or in another order")
+    side = unsigned(grid, 31, 4)
+    if 12 * side * side != size:
+        raise CorruptChunk(f"grib: HEALPix grid of {12 * side * side} pixels where there are {size} points")
+    return healpix(side, bool(grid[40]))
 
 
 def _plane(edition: int, grid: bytes, found: Numbers, layout: tuple[int, int, int]) -> tuple[Angles, Angles]:
@@ -129,15 +175,20 @@ def longitudes(found: Numbers, columns: int, scan: int) -> Angles:
 
 
 def _reduced(found: Numbers, rows: NDArray[np.int64], scan: int) -> tuple[Angles, Angles]:
-    """Points of a reduced Gaussian grid around the whole globe. Raises `Unsupported` for a part of it."""
-    longest = int(rows.max(initial=1))
-    width = (found.last[1] - found.first[1]) % 360.0
-    whole = longest > 0 and width + 1.5 * 360.0 / longest > 360.0
-    if found.kind != "gaussian" or not whole:
-        raise Unsupported("layout", "grib: a reduced grid that is not Gaussian, or not around the whole globe")
+    """Points of a reduced grid around the whole globe. Raises `Unsupported` for a part of it."""
+    _around_the_globe(found, rows)
     place = np.arange(int(rows.sum())) - np.repeat(np.cumsum(rows) - rows, rows)
     steps = np.repeat(360.0 / np.maximum(rows, 1), rows)
     return np.repeat(latitudes(found, len(rows), scan), rows), found.first[1] + place * steps
+
+
+def _around_the_globe(found: Numbers, rows: NDArray[np.int64]) -> None:
+    """Raises `Unsupported` for reduced grids of another kind or of a part of the globe."""
+    longest = int(rows.max(initial=1))
+    width = (found.last[1] - found.first[1]) % 360.0
+    whole = longest > 0 and width + 1.5 * 360.0 / longest > 360.0
+    if found.kind not in ("gaussian", "regular_ll") or not whole:
+        raise Unsupported("layout", "grib: a reduced grid that is not around the whole globe")
 
 
 def turned(latitude: Angles, longitude: Angles, rotation: Rotation | None) -> tuple[Angles, Angles]:

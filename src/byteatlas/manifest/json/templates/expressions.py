@@ -7,8 +7,8 @@ of templates as functions (``{{f(c='text')}}``); that is all there is here. Work
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ _TOKEN = (
     r"\s*(?:(?P<int>\d{1,19})(?!\d)|(?P<name>[A-Za-z_]\w{0,99})"
     r"|(?P<text>'[^']*'|\"[^\"]*\")|(?P<op>\*\*|//|[-+*/%()=,~|]))"
 )
-HOLE = re.compile(r"\{\{(.*?)\}\}", re.S)
+MOST_CALLS, CALLS_A_TEXT = 100_000, 64
+"""Templates that may be evaluated for a whole map: so many, and so many more for each text that is filled."""
 _FORMAT = r"[^%]*%(0?\d{0,2})([ds])[^%]*"
 
 
@@ -51,6 +52,34 @@ class _Fault(Exception):
     """What is wrong with an expression."""
 
 
+class _Budget:
+    """Evaluations of templates that are left. A template that names six others costs six times as much as one."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST_CALLS
+
+
+class Hole(NamedTuple):
+    """A ``{{ }}`` in a text, and what is between the braces."""
+
+    start: int
+    end: int
+    inside: str
+
+
+def holes(text: str) -> Iterator[Hole]:
+    """All ``{{ }}`` of a text, in one pass over it."""
+    at = text.find("{{")
+    while at >= 0:
+        end = text.find("}}", at + 2)
+        if end < 0:
+            return
+        yield Hole(at, end + 2, text[at + 2 : end])
+        at = text.find("{{", end + 2)
+
+
 def uncontrolled(text: str) -> str:
     """The text without Jinja2's white space control: ``{{-`` and ``-}}`` take away the white space beside them.
 
@@ -72,6 +101,7 @@ class Templates:
     """The templates of a map by name."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
+    budget: _Budget = field(default_factory=_Budget, compare=False, repr=False)
 
     @staticmethod
     def parse(value: JSON, where: str) -> Templates:
@@ -85,6 +115,7 @@ class Templates:
         """The text with its ``{{ }}`` evaluated."""
         if "{{" not in text:
             return text
+        self.budget.left += CALLS_A_TEXT
         try:
             return self._fill(text, scope or {}, 0)
         except _Fault as fault:
@@ -93,15 +124,18 @@ class Templates:
     def _fill(self, text: str, scope: Scope, depth: int) -> str:
         if depth > MOST_DEPTH:
             raise _Fault("templates call each other without end")
+        self.budget.left -= 1
+        if self.budget.left < 0:
+            raise _Fault("templates that call each other too often")
         text = uncontrolled(text)
         out: list[str] = []
         at = length = 0
-        for hole in HOLE.finditer(text):
-            out += [text[at : hole.start()], str(_Parser(hole[1], self, scope, depth).whole())]
+        for hole in holes(text):
+            out += [text[at : hole.start], str(_Parser(hole.inside, self, scope, depth).whole())]
             length += len(out[-1]) + len(out[-2])
             if length > MOST_TEXT:
                 raise _Fault(f"more than {MOST_TEXT} characters")
-            at = hole.end()
+            at = hole.end
         rest = text[at:]
         if "{{" in rest:
             raise _Fault("'{{' without '}}'")
@@ -109,9 +143,11 @@ class Templates:
 
     def evaluate(self, text: str, where: str, scope: Scope) -> TemplateValue:
         """The value of a text that is one ``{{ }}`` and nothing else, or a text without any."""
-        hole = HOLE.fullmatch(uncontrolled(text).strip())
+        whole = uncontrolled(text).strip()
+        inside = whole[2:-2] if whole[:2] == "{{" and whole[2:][-2:] == "}}" else "{{"
+        self.budget.left += CALLS_A_TEXT
         try:
-            return text if hole is None or "{{" in hole[1] else _Parser(hole[1], self, scope, 0).whole()
+            return text if "{{" in inside else _Parser(inside, self, scope, 0).whole()
         except _Fault as fault:
             raise InvalidMetadata(where, f"template {text[:120]!r}: {fault}") from fault
 

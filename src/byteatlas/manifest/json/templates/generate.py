@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
-from byteatlas.manifest.json.templates.expressions import HOLE, Column, Scope, Slow, Templates, uncontrolled
+from byteatlas.manifest.json.templates.expressions import Column, Scope, Slow, Templates, holes, uncontrolled
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
 
 BLOCK = 1 << 18
+MOST_TEXT_IN_ALL = 1 << 28
+USUAL_TEXT = 1 << 10
+"""Characters of one key and URL that do not count: what a reference takes anyway."""
 DimensionValues = Sequence[int]
 
 
@@ -75,14 +78,14 @@ def expand_gen(
 def _place(key: str, patterns: Sequence[KeyPattern]) -> tuple[KeyPattern, list[str]]:
     """The array whose chunk keys have this form, and the expressions of their grid positions."""
     key = uncontrolled(key)
-    holes = list(HOLE.finditer(key))
-    if not holes:
+    found = list(holes(key))
+    if not found:
         raise Slow
-    literals = [key[a:b] for a, b in itertools.pairwise([0, *(x for h in holes for x in h.span()), len(key)])][::2]
+    literals = [key[a:b] for a, b in itertools.pairwise([0, *(x for h in found for x in h[:2]), len(key)])][::2]
     for pattern in patterns:
         form = [pattern.prefix, *[pattern.separator] * (len(pattern.counts) - 1), pattern.suffix]
         if pattern.counts and literals == form:
-            return pattern, [h[0] for h in holes]
+            return pattern, [key[h.start : h.end] for h in found]
     raise Slow
 
 
@@ -153,13 +156,23 @@ def _urls(
     text: str, ranges: Mapping[str, DimensionValues], templates: Templates, where: str
 ) -> tuple[tuple[str, ...], _OfUrl]:
     """The distinct URLs, one for each combination of the dimensions that the URL speaks of."""
-    inside = " ".join(h[1] for h in HOLE.finditer(text))
+    inside = " ".join(h.inside for h in holes(text))
     names = [name for name in ranges if name in inside]
     values = [ranges[name] for name in names]
-    urls = tuple(
-        templates.fill(text, where, dict(zip(names, place, strict=True))) for place in itertools.product(*values)
-    )
-    return urls, _OfUrl(names, [len(v) for v in values])
+    urls: list[str] = []
+    length = 0
+    for place in itertools.product(*values):
+        urls.append(templates.fill(text, where, dict(zip(names, place, strict=True))))
+        length = _bounded(length, len(urls[-1]), where)
+    return tuple(urls), _OfUrl(names, [len(v) for v in values])
+
+
+def _bounded(length: int, more: int, where: str) -> int:
+    """The length of the long texts that an entry generates, which few bytes may make many. Raises `InvalidMetadata`."""
+    length += max(0, more - USUAL_TEXT)
+    if length > MOST_TEXT_IN_ALL:
+        raise InvalidMetadata(where, f"gen makes more than {MOST_TEXT_IN_ALL} characters of long keys and URLs")
+    return length
 
 
 def _spans(entry: JSON, where: str) -> dict[str, range | list[int]]:
@@ -190,9 +203,11 @@ def _generate(
     entry: JSON, ranges: Mapping[str, range | list[int]], templates: Templates, where: str
 ) -> Iterator[Single]:
     names = list(ranges)
+    length = 0
     for values in itertools.product(*ranges.values()):
         scope = dict(zip(names, values, strict=True))
         key, url = templates.fill(entry["key"], where, scope), templates.fill(entry["url"], where, scope)
+        length = _bounded(length, len(key) + len(url), where)
         if "offset" not in entry:
             yield Single(key, [url])
             continue
