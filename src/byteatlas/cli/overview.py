@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-DESCRIPTION = """Index HDF5, netCDF, TIFF, GRIB, FITS and HDF4 archives into virtual Zarr; combine them; read them right.
+DESCRIPTION = """Index HDF5, netCDF, TIFF, GRIB, FITS and HDF4 archives into virtual Zarr; combine them; read right.
 
 \b
 Example:

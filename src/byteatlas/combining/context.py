@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from posixpath import commonpath
 from typing import cast
 
 from byteatlas.combining.compare.bulk import KnownEncodings
@@ -96,7 +97,26 @@ def establish(
     some = inputs if columns is None else inputs[:1]
     named, owners = frozenset(helpers(some)), owners_of_bounds(some)
     grids = frozenset(grid_mappings_of(some))
-    return CombineContext(inputs, columns, names, options, read, tuple(dims), named, bounds, owners, grids), findings
+    placed = tuple(at_home(d, named, some, options) for d in dims)
+    return CombineContext(inputs, columns, names, options, read, placed, named, bounds, owners, grids), findings
+
+
+def at_home(dim: Dimension, named: frozenset[str], inputs: Sequence[FlatInput], options: CombineOptions) -> Dimension:
+    """The coordinate of a new dimension in the deepest group that has all variables which get it.
+
+    Whoever opens that group alone sees the coordinate too.
+    """
+    if not dim.new or dim.coordinate.path != dim.name or any(dim.name in i.arrays for i in inputs):
+        return dim
+    stack = options.stack
+    getting = {
+        path.rpartition("/")[0]
+        for item in inputs
+        for path in item.arrays
+        if (path in stack if stack is not None else path.rpartition("/")[2] not in named)
+    }
+    home = commonpath(getting) if getting else ""
+    return replace(dim, coordinate=replace(dim.coordinate, path=f"{home}/{dim.name}")) if home else dim
 
 
 def columns_of(inputs: Sequence[FlatInput]) -> Mapping[str, Sequence[VirtualArray]] | None:

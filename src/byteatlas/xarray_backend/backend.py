@@ -46,7 +46,7 @@ class Opened:
 class ByteatlasBackend(BackendEntrypoint):
     """Entry point of ``engine="byteatlas"``."""
 
-    description = "Reference maps, Zarr stores and archives (HDF5, netCDF, TIFF) through byteatlas"
+    description = "Reference maps, Zarr stores and archives (HDF5, netCDF, TIFF, GRIB, FITS, HDF4) through byteatlas"
     url = "https://github.com/byteatlas/byteatlas"
     supports_groups = True
     open_dataset_parameters = (

@@ -35,3 +35,14 @@ def test_a_series_opens_in_xarray_with_a_crs(tmp_path: Path) -> None:
         west, north = place.transform(float(data["x"][0]), float(data["y"][0]))
     assert west == pytest.approx(0.96, abs=0.05)
     assert north == pytest.approx(49.17, abs=0.01)
+
+
+def test_the_group_by_itself_has_the_new_coordinate(tmp_path: Path) -> None:
+    day = FromName(re.compile(r"A(\d{7})"), "%Y%j")
+    series = ba.combine([granule(tmp_path, n) for n in (1, 2)], concat="time", coords={"time": day})
+    ba.write(series, tmp_path / "s.json")
+    third = ba.combine([granule(tmp_path, 3)], concat="time", coords={"time": day})
+    ba.append(tmp_path / "s.json", [third], concat="time")
+    with xarray.open_dataset(tmp_path / "s.json", engine="byteatlas", group="MOD_Grid", mask_and_scale=False) as data:
+        assert data["LST"].sel(time="2024-01-03").isel(y=0, x=0).item() == 300
+        assert data.sizes["time"] == 3

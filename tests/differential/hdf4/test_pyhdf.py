@@ -99,7 +99,7 @@ def test_tables_of_pyhdf(tmp_path: Path) -> None:
     assert checked.counts["equal"] == 2
     root: Any = ba.open(ba.scan(path))
     assert root["empty"].shape == (0,)
-    assert [list(map(bytes, [row["text"]])) + [int(row["n"]), *row["v"].tolist()] for row in root["mixed"][...]] == [
+    assert [[bytes(row["text"]), int(row["n"]), *row["v"].tolist()] for row in root["mixed"][...]] == [
         [b"hello", 60000, 1.0, 2.0],
         [b"wor", 4, 3.0, 4.0],
     ]

@@ -20,7 +20,7 @@ MOST_BLOCKS = 1 << 16
 MOST_ENTRIES = 1 << 22
 NOWHERE = 2**32 - 1
 
-MANY = (ElementTag.CHUNK, ElementTag.COMPRESSED)
+MANY = (ElementTag.LINKED, ElementTag.CHUNK, ElementTag.COMPRESSED)
 """Tags that a file may have very many elements of."""
 
 ENTRIES = np.dtype([("tag", ">u2"), ("ref", ">u2"), ("offset", ">u4"), ("length", ">u4")])

@@ -17,7 +17,7 @@ from byteatlas.scanning.parsers import all_of, one, read
 from byteatlas.scanning.reasons import Reason
 from byteatlas.types import ByteRange, Shape
 from byteatlas.values import dataclass
-from byteatlas_scanners.hdf4.format.directory import Directory, ElementPlace
+from byteatlas_scanners.hdf4.format.directory import NOWHERE, Directory, ElementPlace
 from byteatlas_scanners.hdf4.format.records import RecordCursor, text
 from byteatlas_scanners.hdf4.format.tags import CompressionCode, ElementTag, Special
 
@@ -168,24 +168,25 @@ def _linked(directory: Directory, record: RecordCursor) -> Parse[LinkedElement]:
 
 def _blocks(directory: Directory, refs: list[int], length: int, block: int, base: int) -> LinkedElement:
     """As many blocks as the element needs; the first one has a length of its own."""
-    offsets: list[int] = []
-    lengths: list[int] = []
-    left = length
-    for i, ref in enumerate(refs):
-        if left <= 0:
-            break
-        place = directory.find(ElementTag.LINKED, ref) if ref else None
-        if ref and place is None:
-            raise CorruptFile(base, f"linked block {ref} is not there")
-        size = min(left, place.length if place is not None and not i else block)
-        if place is not None and (size > place.length or place.offset + size > directory.size):
-            raise CorruptFile(place.offset, f"a linked block of {size} bytes is not wholly there")
-        offsets.append(ZEROS if place is None else place.offset)
-        lengths.append(size)
-        left -= size
-    if left > 0:
-        raise CorruptFile(base, f"linked blocks end {left} bytes before their element")
-    return LinkedElement(length, np.array(offsets, np.int64), np.array(lengths, np.int64))
+    numbers = np.array(refs, np.int64)
+    rows = directory.rows_of(ElementTag.LINKED << 16 | numbers)
+    offsets, held = (np.append(column, NOWHERE)[rows] for column in (directory.offsets, directory.lengths))
+    there = (numbers != 0) & (offsets != NOWHERE) & (held != NOWHERE)
+    sizes = np.full(len(refs), block, np.int64)
+    if len(refs) and there[0]:
+        sizes[0] = held[0]
+    ends = np.cumsum(sizes)
+    if length > (ends[-1] if len(refs) else 0):
+        raise CorruptFile(base, "linked blocks end before their element")
+    count = int(np.searchsorted(ends, length)) + 1 if length > 0 else 0
+    numbers, there, offsets, held, sizes = (column[:count] for column in (numbers, there, offsets, held, sizes))
+    if count:
+        sizes[-1] -= ends[count - 1] - length
+    if (gone := (numbers != 0) & ~there).any():
+        raise CorruptFile(base, f"linked block {int(numbers[gone][0])} is not there")
+    if (cut := there & ((sizes > held) | (offsets + sizes > directory.size))).any():
+        raise CorruptFile(int(offsets[cut][0]), f"a linked block of {int(sizes[cut][0])} bytes is not wholly there")
+    return LinkedElement(length, np.where(there, offsets, ZEROS), sizes)
 
 
 def compression_of(record: RecordCursor) -> ElementCompression:
