@@ -17,8 +17,6 @@ from byteatlas.array.group import Group
 
 REFUSED = {
     ("null_space", "d"): "dataspace",
-    ("sz3", "d"): "filter",
-    ("sperr", "d"): "filter",
     ("dangling_soft_link", "zz"): "link",
 }
 """What is refused, and why; everything else is read."""

@@ -119,7 +119,7 @@ def test_filters_without_a_plugin(tmp_path: Path) -> None:
         _direct(file, "color", color, 32019, (90, 24, 16, 1), bytes(imagecodecs.jpeg_encode(color, level=90)))
         _direct(file, "groomed", floats, 32022, (3, 4), floats.tobytes())
         _direct(file, "rounded", floats, 32023, (3, 4), floats.tobytes())
-        _direct(file, "unknown", floats, 32017, (), floats.tobytes())
+        _direct(file, "unknown", floats, 32099, (), floats.tobytes())
     group, data = scan_file(path)
     assert [(i.path, i.reason) for i in group.report if i.status == "refused"] == [("unknown", "filter")]
     for name, image in (("gray", gray), ("color", color)):
