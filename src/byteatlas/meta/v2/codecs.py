@@ -36,8 +36,6 @@ ANYWHERE = LISTED | {"numcodecs.categorize"}
 """Array -> bytes codecs of elements that are no objects, which may stand as the compressor too."""
 NCZARR = ("_nczarr_array", "_NCZARR_ARRAY")
 """What netCDF-C adds to an array: in its attributes, or in the document itself."""
-NETCDF_ORDER = ("zarr_format", "shape", "dtype", "chunks")
-"""How the documents of netCDF-C begin."""
 
 
 def nczarr_of(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> Mapping[str, JSON] | None:
@@ -74,14 +72,15 @@ def _completed(codec: CodecSpec, document: Mapping[str, JSON], stored: np.dtype[
 def _by_netcdf(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> bool:
     """Whether netCDF-C wrote an array: only there does a shuffle of size 0 mean elements of the array's size.
 
-    Its pure Zarr mode leaves no note. But its documents have their members in an order that no other writer has, and
-    its filters begin with their id (zsync.c, ``ncz_sync_var_meta``).
+    Its pure Zarr mode leaves no note. But its documents begin with the version, and its filters with their id
+    (zsync.c, ``ncz_sync_var_meta``); those of zarr-python never do both. What stands between differs by release and by
+    the tools that have rewritten the document.
     """
     if nczarr_of(document, attributes) is not None:
         return True
     filters = document.get("filters")
     first = next((f for f in filters if isinstance(f, dict)), {}) if isinstance(filters, list) else {}
-    return tuple(document)[: len(NETCDF_ORDER)] == NETCDF_ORDER and next(iter(first), None) == "id"
+    return next(iter(document), None) == "zarr_format" and next(iter(first), None) == "id"
 
 
 def _chain(document: Mapping[str, JSON]) -> tuple[DataType, np.dtype[Any], tuple[CodecSpec, ...]]:
