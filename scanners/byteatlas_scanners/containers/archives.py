@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 from byteatlas.errors import FileFault, Unsupported
@@ -40,10 +41,9 @@ class ArchiveScanner(Scanner):
     def __init__(self, scanners: Mapping[str, Scanner] | None = None) -> None:
         self._scanners = scanners
 
+    @abstractmethod
     def directory(self, size: int) -> Parse[MemberTable]:
         """The archive's members."""
-        raise NotImplementedError
-        yield ()
 
     def scan(self, source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
         """A group for each member that a scanner knows; the others are refused in the report.

@@ -45,7 +45,7 @@ def blank(header: FitsHeader, key: str, stored: np.dtype[np.generic], presented:
     value = header.first.get(key)
     if stored.kind not in "iu" or isinstance(value, bool) or not isinstance(value, int):
         return None
-    limits = np.iinfo(stored.newbyteorder("="))  # type: ignore[type-var]
+    limits = np.iinfo(f"{stored.kind}{stored.itemsize}")
     if not limits.min <= value <= limits.max:
         return None
     if presented.kind == stored.kind:

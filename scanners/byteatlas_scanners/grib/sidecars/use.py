@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byteatlas.scanning.contract import Apart, Ask, Fault, Parse, Whole
+from byteatlas.scanning.contract import Apart, Ask, Parse, Whole
 from byteatlas.scanning.parsers import buffers
 from byteatlas_scanners.grib.messages.chain import HEAD, FoundMessage, Known
 from byteatlas_scanners.grib.messages.indicator import END, indicator
@@ -42,8 +42,8 @@ def from_index(url: str, size: int) -> Parse[Known]:
 def _places(url: str, size: int) -> Parse[list[int]]:
     asks: list[Ask] = [Whole(name, optional=True, most=MOST_INDEX) for name in names_of(url)]
     for answer in (yield asks):
-        if answer is not None and not isinstance(answer, Fault):
-            found = offsets(answer, size)  # type: ignore[arg-type]
+        if isinstance(answer, bytes | bytearray | memoryview):
+            found = offsets(answer, size)
             if found:
                 return found
     return []
