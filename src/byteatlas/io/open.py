@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
@@ -15,6 +15,7 @@ from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
 from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.io.stamp import Check, checked
 from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.traffic.traffic import Meter, Traffic
 from byteatlas.io.urls import WEB
 from byteatlas.types import JSON
 
@@ -24,32 +25,36 @@ def open_source(
     storage_options: Mapping[str, JSON] | None = None,
     retry: Retry | None = None,
     policy: Policy | None = None,
+    meter: Callable[[str], Meter] | None = None,
 ) -> Source:
     """The source for one URL: a local file, or anything fsspec can open.
 
     Args:
         policy: where a server may send us on to.
+        meter: gives what counts the requests to the server of a URL.
 
     Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
     """
     if local_path(url) is not None:
         return LocalSource(url)
     fs, path = file_system(url, StorageOptions.of(storage_options).for_url(url))
-    return remote_source(fs, path, url, retry or Retry(), policy or Policy())
+    return remote_source(fs, path, url, retry or Retry(), policy or Policy(), (meter or Traffic().meter)(url))
 
 
-def remote_source(fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy) -> Source:
-    """An object of one of fsspec's file systems, tried again where that may help.
+def remote_source(
+    fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy, meter: Meter | None = None
+) -> Source:
+    """An object of one of fsspec's file systems, tried again where that may help, its requests counted.
 
     Args:
         path: the object's name in the file system.
         url: its name in messages.
     """
     if WEB.isdisjoint(fs.protocols):
-        return Retrying(FsspecSource.on(fs, path, url), retry)
+        return Retrying(FsspecSource.on(fs, path, url), retry, meter=meter)
     from byteatlas.io.sources.http import HttpSource
 
-    return Retrying(HttpSource(fs, path, follow=policy.check_hop, retry=retry), retry)
+    return Retrying(HttpSource(fs, path, follow=policy.check_hop, retry=retry, meter=meter), retry, meter=meter)
 
 
 class SourcePool:
@@ -61,6 +66,7 @@ class SourcePool:
         files: sources that are open already, each for its own URL.
         most: sources kept.
         check: what of a source is compared with what a map has recorded of it.
+        meter: gives what counts the requests to the server of a URL.
     """
 
     def __init__(
@@ -72,10 +78,12 @@ class SourcePool:
         files: Sequence[Source] = (),
         most: int = 256,
         check: Check = "free",
+        meter: Callable[[str], Meter] | None = None,
     ) -> None:
         self._options, self._policy = StorageOptions.of(storage_options), policy or Policy()
         self._retry, self._files, self._most = retry or Retry(), {f.url: f for f in files}, most
         self.check: Check = check
+        self._meter = meter or Traffic().meter
         self._open: OrderedDict[str, Source] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -93,7 +101,9 @@ class SourcePool:
                 self._open.move_to_end(url)
                 return found
         self._policy.check(url)
-        source = self._files.get(url) or open_source(url, self._options, self._retry, self._policy)
+        source = self._files.get(url) or open_source(
+            url, self._options, self._retry, self._policy, self._meter
+        )
         with self._lock:
             self._open[url] = source
             while len(self._open) > self._most:
