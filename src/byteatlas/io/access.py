@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.open import SourcePool, open_source
@@ -12,15 +12,24 @@ from byteatlas.io.retry import Retry
 from byteatlas.io.source import Source
 from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
-from byteatlas.io.traffic.counters import Counters
-from byteatlas.io.traffic.traffic import Gaps, Meter, Traffic, Uncounted
 from byteatlas.io.urls import place
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
 
+if TYPE_CHECKING:
+    from byteatlas.io.traffic.counters import Counters
+    from byteatlas.io.traffic.traffic import Meter, Traffic
+
 Backend: TypeAlias = Literal["fsspec"]
 AbsentParts: TypeAlias = Literal["raise", "missing"]
+Gaps: TypeAlias = Literal["measured", "fixed"]
 RETRY = Retry()
+
+
+def _traffic() -> Traffic:
+    from byteatlas.io.traffic.traffic import Traffic  # not for local files, the most of all
+
+    return Traffic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,8 @@ class Access:
         files: open files that the caller handed in, each under its own URL.
         gaps: which ranges of remote files become one request: by the ``measured`` latency and bandwidth of the server,
             or (``"fixed"``) always the same ones (see `ReadOptions.gap`).
-        traffic: counts and measures what goes over the network; copies of the value share it.
+        traffic: counts and measures what goes over the network; copies of the value share it. None: nothing is counted,
+            and what is known of servers is soon forgotten.
 
     >>> Access({"key": "AKIA...", "s3://public/": {"anon": True}}, policy=Policy(allow=["s3://"])).storage_options
     StorageOptions(key, s3://public/: (anon))
@@ -53,7 +63,7 @@ class Access:
     absent_parts: AbsentParts = "raise"
     files: tuple[Source, ...] = ()
     gaps: Gaps = "measured"
-    traffic: Traffic = field(default_factory=Traffic, compare=False, repr=False)
+    traffic: Traffic | None = field(default_factory=_traffic, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.storage_options, Mapping):
@@ -98,7 +108,7 @@ class Access:
             retry=self.retry,
             files=self.files,
             check=self.stamps,
-            meter=None if isinstance(self.traffic, Uncounted) else self.meter,
+            meter=None if self.traffic is None and self.gaps == "measured" else self.meter,
         )
 
     @property
@@ -107,11 +117,13 @@ class Access:
 
         Zero for `DEFAULT`: to count, make an `Access`, and hand it to the verbs.
         """
-        return self.traffic.tally.now()
+        from byteatlas.io.traffic.counters import Counters
+
+        return Counters() if self.traffic is None else self.traffic.tally.now()
 
     def meter(self, url: str) -> Meter:
         """What counts and measures the requests to the server of a URL."""
-        return self.traffic.meter(url, self.gaps)
+        return (self.traffic or _traffic()).meter(url, fixed=self.gaps == "fixed")
 
     def open(self, url: str) -> Source:
         """The source for a URL that the caller named, to which no policy applies.
@@ -141,7 +153,7 @@ class Access:
         return replace(self, files=(*self.files, *new)) if new else self
 
 
-DEFAULT = Access(traffic=Uncounted())
+DEFAULT = Access(traffic=None)
 """What holds where nobody says otherwise. All share it, so it counts nothing and remembers no server."""
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.source import Source, SourceRecord
-from byteatlas.io.traffic.telling import tell_retry
-from byteatlas.io.traffic.traffic import Meter
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass
+
+if TYPE_CHECKING:
+    from byteatlas.io.traffic.traffic import Meter
 
 T = TypeVar("T")
 RangeAnswer: TypeAlias = Buffer | FetchFailed
@@ -162,6 +163,8 @@ class Retrying:
             if number + 1 == self.retry.tries or time.monotonic() + pause >= until:
                 return
             if self.meter is None:
+                from byteatlas.io.traffic.telling import tell_retry
+
                 tell_retry(self.url, failed[0].why, pause)
                 self.sleep(pause)
             else:

@@ -33,18 +33,29 @@ class Counters:
 
     def plus(self, other: Counters) -> Counters:
         """Both together."""
-        return Counters(*(a + b for a, b in zip(self._numbers(), other._numbers(), strict=True)))
+        return Counters(
+            self.requests + other.requests,
+            self.rounds + other.rounds,
+            self.wanted + other.wanted,
+            self.fetched + other.fetched,
+            self.retries + other.retries,
+            self.waited + other.waited,
+        )
 
     def minus(self, before: Counters) -> Counters:
         """What was added since an earlier look."""
-        return Counters(*(a - b for a, b in zip(self._numbers(), before._numbers(), strict=True)))
+        return Counters(
+            self.requests - before.requests,
+            self.rounds - before.rounds,
+            self.wanted - before.wanted,
+            self.fetched - before.fetched,
+            self.retries - before.retries,
+            self.waited - before.waited,
+        )
 
     def document(self) -> dict[str, JSON]:
         """As JSON; ``waited`` in seconds."""
         return {name: getattr(self, name) for name in self.__match_args__}
-
-    def _numbers(self) -> tuple[float, ...]:
-        return self.requests, self.rounds, self.wanted, self.fetched, self.retries, self.waited
 
 
 class Tally:

@@ -37,18 +37,17 @@ def tell_retry(url: str, why: str, pause: float) -> None:
     logging.getLogger(RETRIES).info("%s: %s; again in %.1f s", masked(url), masked(why), pause)
 
 
-class Span:
+class RequestSpan:
     """A span of OpenTelemetry around a request; nothing where the program does not use it."""
 
     __slots__ = ()
 
     @contextmanager
     def of(self, url: str, method: str) -> Iterator[None]:
-        if "opentelemetry" not in sys.modules:
+        trace = sys.modules.get("opentelemetry.trace")
+        if trace is None:
             yield
             return
-        from opentelemetry import trace
-
         from byteatlas.masking import masked
 
         attributes = {"http.request.method": method, "url.full": masked(url)}

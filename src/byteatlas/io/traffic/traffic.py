@@ -6,16 +6,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from byteatlas.io.traffic.counters import Counters, Tally
 from byteatlas.io.traffic.link import ServerLink
-from byteatlas.io.traffic.telling import Span, tell_request, tell_retry
+from byteatlas.io.traffic.telling import RequestSpan, tell_request, tell_retry
 from byteatlas.io.urls import last_link, place
-
-Gaps: TypeAlias = Literal["measured", "fixed"]
-"""Which ranges become one request: by ``measured`` latency and bandwidth of their server, within ``ReadOptions.gap``;
-or (``fixed``) always those within ``ReadOptions.gap``, so that the same read makes the same requests."""
 
 
 class Traffic:
@@ -50,37 +46,22 @@ class Traffic:
                 found = self._links[where] = ServerLink()
             return found
 
-    def meter(self, url: str, gaps: Gaps = "measured") -> Meter:
-        """What sources of one server are given."""
-        return Meter(self, place(last_link(url)), gaps)
-
-
-class Uncounted(Traffic):
-    """The traffic of a value that all share: it keeps nothing."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Uncounted, ()
-
-    def meter(self, url: str, gaps: Gaps = "measured") -> Meter:
-        return Traffic().meter(url, gaps)
+    def meter(self, url: str, *, fixed: bool = False) -> Meter:
+        """What sources of one server are given. ``fixed``: what is measured changes no request."""
+        return Meter(self, place(last_link(url)), fixed)
 
 
 class Meter:
     """Counts and measures the requests to one server."""
 
-    __slots__ = ("_gaps", "_link", "_tally", "_traffic", "_where")
+    __slots__ = ("_fixed", "_link", "_tally", "_traffic", "_where")
 
-    def __init__(self, traffic: Traffic, where: str, gaps: Gaps = "measured") -> None:
-        self._traffic, self._where, self._gaps = traffic, where, gaps
+    def __init__(self, traffic: Traffic, where: str, fixed: bool = False) -> None:
+        self._traffic, self._where, self._fixed = traffic, where, fixed
         self._tally, self._link = traffic.tally, traffic.link(where)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Meter, (self._traffic, self._where, self._gaps)
+        return Meter, (self._traffic, self._where, self._fixed)
 
     @contextmanager
     def request(self, url: str, method: str, count: int = 1) -> Iterator[Trip]:
@@ -111,7 +92,7 @@ class Meter:
 
         ``at_once``: requests that are under way at a time. None as long as the line is not known.
         """
-        if self._gaps == "fixed":
+        if self._fixed:
             return most
         speed = self._link.speed()
         return None if speed is None else min(most, speed.gap(at_once))
@@ -125,7 +106,7 @@ class Trip:
     def __init__(self, link: ServerLink) -> None:
         self._link, self._begin = link, perf_counter()
         self._answered = False
-        self.fetched, self.seconds, self.span = 0, 0.0, Span()
+        self.fetched, self.seconds, self.span = 0, 0.0, RequestSpan()
 
     def answered(self) -> None:
         """The head of the answer is here. The time until then is the line's latency."""
