@@ -72,7 +72,7 @@ server.serve_forever()
 """
 
 
-def rounds_of(log: Sequence[Sequence[float]]) -> int:
+def rounds_of(log: Sequence[list[float]]) -> int:
     """Requests that overlap in time are one round.
 
     >>> rounds_of([[0, 3, 1], [1, 2, 1], [4, 5, 1]])
