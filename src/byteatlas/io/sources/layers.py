@@ -25,6 +25,8 @@ FEW_BLOCKS = 16
 """Up to so many missing blocks are fetched whole; a batch that misses more of them reads leaves."""
 MOST_GAP, MOST_AT_ONCE = 128 << 10, 8 << 20
 """Bytes between pages that are fetched with them, at most; bytes of one request, about."""
+ROUNDS_SAVED = 4
+"""Round trips that reading ahead saves, about."""
 AT_ONCE = 64
 """Requests of one batch that are under way at a time."""
 
@@ -180,6 +182,15 @@ class BlockCache:
         from byteatlas.io.traffic.traffic import meter_of  # not for local files, which no cache stands before
 
         return meter_of(self._inner)
+
+    def ahead(self, most: int) -> int:
+        """Bytes, ``most`` at the most, that are better fetched before it is known whether they are needed: those that
+        come in the time of a few round trips. Some blocks at least."""
+        meter = self._meter()
+        speed = None if meter is None else meter.speed()
+        if speed is None:
+            return most
+        return min(most, max(FEW_BLOCKS * self._block, int(ROUNDS_SAVED * speed.latency * speed.bandwidth)))
 
     def apart(self) -> Source:
         """The same file for ranges that stand alone: fetched as they are, unless their pages are here already."""

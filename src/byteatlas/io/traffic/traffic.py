@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from byteatlas.io.traffic.counters import Counters, Tally
-from byteatlas.io.traffic.link import ServerLink
+from byteatlas.io.traffic.link import LinkSpeed, ServerLink
 from byteatlas.io.traffic.telling import RequestSpan, tell_request, tell_retry
 from byteatlas.io.urls import last_link, place
 
@@ -87,6 +87,10 @@ class Meter:
         """Readers asked for so many bytes; fewer than none where a layer asks for more than its readers did."""
         self._tally.add(Counters(wanted=nbytes))
 
+    def speed(self) -> LinkSpeed | None:
+        """How fast the server is; None where that is not known, or must not change what is asked for."""
+        return None if self._fixed else self._link.speed()
+
     def gap(self, most: int, at_once: int) -> int | None:
         """Bytes between two ranges up to which they are better fetched as one, ``most`` at the most.
 
@@ -94,7 +98,7 @@ class Meter:
         """
         if self._fixed:
             return most
-        speed = self._link.speed()
+        speed = self.speed()
         return None if speed is None else min(most, speed.gap(at_once))
 
 
