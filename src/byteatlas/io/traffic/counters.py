@@ -79,6 +79,12 @@ class Tally:
         with self._lock:
             self._sum = self._sum.plus(more)
 
+    def take(self) -> Counters:
+        """What was counted since the last time that it was taken away."""
+        with self._lock:
+            found, self._sum = self._sum, Counters()
+            return found
+
     def begin(self, key: object, requests: int) -> None:
         """Requests are sent together; ``key`` tells them from others until `end`."""
         with self._lock:
