@@ -178,6 +178,7 @@ class Feed:
             end = min(size, begin + min(ask.length, source.ahead(MOST_AHEAD)))
             # As pieces that the cache keeps; neighbours are fetched as one range.
             _ranges(source, [ByteRange(at, min(self._block, end - at)) for at in range(begin, end, self._block)], end)
+            source.unwanted(max(0, end - begin))
 
 
 _RANGES_ONLY = {ByteRange}

@@ -119,9 +119,7 @@ class BlockCache:
                 first = []
             size.result()
         if first:
-            meter = self._meter()
-            if meter is not None:  # nobody has asked for anything yet
-                meter.wanted(-self._block)
+            self.unwanted(self._block)
             self._keep(self._paged(ByteRange(0, self._block), first[0], self._block))
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
@@ -182,6 +180,12 @@ class BlockCache:
         from byteatlas.io.traffic.traffic import meter_of  # not for local files, which no cache stands before
 
         return meter_of(self._inner)
+
+    def unwanted(self, nbytes: int) -> None:
+        """So many bytes were read ahead: no reader has asked for them yet."""
+        meter = self._meter()
+        if meter is not None:
+            meter.wanted(-nbytes)
 
     def ahead(self, most: int) -> int:
         """Bytes, ``most`` at the most, that are better fetched before it is known whether they are needed: those that
