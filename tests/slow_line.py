@@ -112,5 +112,7 @@ class Web:
         return found
 
     def close(self) -> None:
+        if self.process.stdout is not None:
+            self.process.stdout.close()
         self.process.terminate()
         self.process.wait()
