@@ -221,7 +221,7 @@ def test_spans_where_the_program_traces(monkeypatch: pytest.MonkeyPatch) -> None
     class Trace:
         get_tracer = staticmethod(lambda name: Tracer())
 
-    monkeypatch.setitem(sys.modules, "opentelemetry.trace", Trace)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", Trace)
     with serve({"/a.bin": BYTES}) as web:
         Access().open(web.url + "/a.bin").read([ByteRange(0, 1)])
         assert spans == [("byteatlas GET", {"http.request.method": "GET", "url.full": web.url + "/a.bin"})]

@@ -33,6 +33,14 @@ def _store(path: Path, version: int, *, consolidated: bool) -> None:
             zarr.consolidate_metadata(path)
 
 
+def _array(url: str, access: Access | None = None) -> VirtualArray:
+    root = ba.load(url, access=access)
+    assert isinstance(root, VirtualGroup)
+    node = root["a"]
+    assert isinstance(node, VirtualArray)
+    return node
+
+
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
@@ -57,7 +65,9 @@ def test_a_json_map_is_one_request(web: Served, name: str) -> None:
     access = Access()
     root = ba.open(f"{web.url}/{name}", access=access)
     assert isinstance(root, Group)
-    assert root["a"].shape == (1000,)
+    array = root["a"]
+    assert isinstance(array, Array)
+    assert array.shape == (1000,)
     assert web.requests == [("GET", f"/{name}", None)]
     assert (access.counters.requests, access.counters.rounds) == (1, 1)
 
@@ -89,13 +99,11 @@ def test_a_parquet_map_is_one_request_and_one_for_its_first_chunks(web: Served) 
 @pytest.mark.parametrize("load", [True, False])
 def test_part_files_come_together(web: Served, load: bool) -> None:
     access = Access()
-    found = ba.load(f"{web.url}/many.parquet", access=access)["a"]
-    assert isinstance(found, VirtualArray)
+    found = _array(f"{web.url}/many.parquet", access=access)
     web.requests.clear()
     before = access.counters
     rows = found.manifest.load() if load else found.manifest.rows(np.arange(100))
-    whole = ba.load(f"{web.url}/m.parquet")["a"]
-    assert isinstance(whole, VirtualArray)
+    whole = _array(f"{web.url}/m.parquet")
     np.testing.assert_array_equal(rows.offset, whole.manifest.rows(np.arange(100)).offset)
     assert len([path for _, path, _ in web.requests if path.startswith("/many")]) == 10
     assert access.counters.minus(before).rounds == 1
@@ -107,12 +115,10 @@ def test_a_part_file_that_is_gone_is_named(web: Served, tmp_path: Path) -> None:
     files = {f"/{f.relative_to(tmp_path)}": f.read_bytes() for f in tmp_path.rglob("*") if f.is_file()}
     del files["/m.parquet/a/refs.7.parq"]
     with serve(files) as other:
-        found = ba.load(f"{other.url}/m.parquet")["a"]
-        assert isinstance(found, VirtualArray)
+        found = _array(f"{other.url}/m.parquet")
         with pytest.raises(FetchFailed, match=r"refs\.7\.parq.*no such part file"):
             found.manifest.load()
-        lenient = ba.load(f"{other.url}/m.parquet", absent_parts="missing")["a"]
-        assert isinstance(lenient, VirtualArray)
+        lenient = _array(f"{other.url}/m.parquet", access=Access(absent_parts="missing"))
         assert int((lenient.manifest.load().source < 0).sum()) == 10
 
 
@@ -135,6 +141,8 @@ def test_a_store_that_is_not_consolidated(web: Served) -> None:
     access = Access()
     root = ba.open(f"{web.url}/plain3.zarr", access=access)
     assert isinstance(root, Group)
-    assert root["a"].shape == (1000,)
+    array = root["a"]
+    assert isinstance(array, Array)
+    assert array.shape == (1000,)
     assert len(web.requests) == 3
     assert access.counters.rounds == 2

@@ -7,6 +7,8 @@ fast one more than `ReadOptions.gap`, which is the most.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from byteatlas.array.options import ReadOptions
@@ -14,9 +16,11 @@ from byteatlas.array.reading.fetching.receivers import Ranges
 from byteatlas.array.reading.fetching.requests import requests_for
 from byteatlas.array.reading.fetching.sources import Sources
 from byteatlas.io.ranges import Requests, merge
-from byteatlas.io.traffic.traffic import Meter, meter_of
 from byteatlas.types import Ints
 from byteatlas.values import replace
+
+if TYPE_CHECKING:
+    from byteatlas.io.traffic.traffic import Meter
 
 PROBE = 256 << 10
 """Bytes of the request that shows how fast a server is of which nothing is known: 0.2 s at 10 Mbit/s."""
@@ -31,6 +35,8 @@ UNKNOWN = 16 << 10
 
 def meter_for(sources: Sources, numbers: Ints) -> Meter | None:
     """What measures the server of these sources: that of the first one, since files of one array have one as a rule."""
+    from byteatlas.io.traffic.traffic import meter_of  # not for local files
+
     return meter_of(sources.open(int(numbers[0]))) if len(numbers) else None
 
 
