@@ -119,6 +119,7 @@ def opening(folder: Path, path: Path, latency: float, rounds: int) -> list[Row]:
             import fsspec
 
             options = {"fo": url, "asynchronous": True, "remote_protocol": "http", "skip_instance_cache": True}
+            options["remote_options"] = {"asynchronous": True}
             return zarr.open_group(FsspecStore(fsspec.filesystem("reference", **options), read_only=True), mode="r")
 
         timed = {
