@@ -50,7 +50,7 @@ def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tu
         return [], []
     if tree.depth or heap.root is None or heap.rows or heap.pipeline is not None:
         if heap.root is not None and heap.rows:  # asked for again below; here both of them cost one round trip
-            yield form.block(tree.root, leaf_size(form, tree)), form.block(heap.root, root_size(form, heap))
+            yield form.some(tree.root, tree.node_size), form.some(heap.root, root_size(form, heap))
         rows = yield from read_records(form, tree)
         records = _cut(rows.tobytes(), tree.record_size)
         block = None
