@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from byteatlas.io.traffic.counters import Counters
 
 F = TypeVar("F", bound=Callable[..., Any])
-STATS = "byteatlas.stats"
+STATS = "show stats"
 """Whether ``--stats`` was given, in click's context."""
 
 

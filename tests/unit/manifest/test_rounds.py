@@ -55,7 +55,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     files = {f"/{f.relative_to(folder)}": f.read_bytes() for f in folder.rglob("*") if f.is_file()}
     files["/nameless"] = files["/m.json?signature=1"] = files["/m.json"]
     files["/tiny"] = b'{"refs": []}'
-    with serve(files, latency=0.02) as served:
+    with serve(files, latency=0.2) as served:
         yield served
 
 
