@@ -37,6 +37,14 @@ elif job == "kerchunk":
     def run(path):
         refs = SingleHdf5ToZarr(path, inline_threshold=0).translate()["refs"]
         return sum(isinstance(r, list) for r in refs.values())
+elif job == "byteatlas.kerchunk":
+    from byteatlas.kerchunk.hdf import SingleHdf5ToZarr
+    from byteatlas.scanning.plugins import installed
+    import byteatlas.manifest.references
+    dict(installed())
+    def run(path):
+        refs = SingleHdf5ToZarr(path, inline_threshold=0).translate()["refs"]
+        return sum(isinstance(r, list) for r in refs.values())
 elif job == "VirtualiZarr":
     from obspec_utils.registry import ObjectStoreRegistry
     from obstore.store import LocalStore

@@ -23,7 +23,6 @@ THROUGH_OTHERS = {
     "s3fs": "fsspec opens s3:// with it",
     "gcsfs": "fsspec opens gs:// with it",
     "cftime": "dates that users pass, and those that xarray decodes",
-    "dask": "distributed, its scheduler, is imported",
 }
 """Declared and not imported by name, because another package does."""
 
