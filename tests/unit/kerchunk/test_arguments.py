@@ -177,7 +177,7 @@ def test_auto_dask(tmp_path: Path) -> None:
 
 
 def test_grib_messages_and_filters() -> None:
-    path = str(ROOT / "fixtures" / "grib" / "ifs.grib2")
+    path = str(ROOT / "fixtures" / "grib" / "era.grib1")
     messages = scan_grib(path)
     assert messages
     assert all(m["version"] == 1 for m in messages)
