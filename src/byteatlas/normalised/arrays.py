@@ -80,7 +80,7 @@ class NormalisedArray:
         values = self._read(box, chunk_shape)
         found: dict[Shape, bytes] = {}
         for nth in itertools.product(*(range(len(axis)) for axis in box.positions)):
-            part = values[tuple(slice(i * n, (i + 1) * n) for i, n in zip(nth, chunk_shape, strict=True))]
+            part = values[(*(slice(i * n, (i + 1) * n) for i, n in zip(nth, chunk_shape, strict=True)), ...)]
             position = tuple(axis[i] for axis, i in zip(box.positions, nth, strict=True))
             found[position] = self._pipeline.encode(np.ascontiguousarray(part).reshape(chunk_shape))
         return found
