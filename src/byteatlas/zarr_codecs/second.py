@@ -18,13 +18,17 @@ from byteatlas.codecs.core.registry import default_registry
 from byteatlas.types import JSON
 from byteatlas.zarr_codecs.base import binder, refuse_encoding
 
-NAMES = ("hdf5-scaleoffset", "hdf5-bitshuffle", "hdf5-blosc2", "hdf5-plugin", "hdf5-nbit", "hdf4-rle")
+NAMES = (
+    "byteatlas.hdf5-scaleoffset", "byteatlas.hdf5-bitshuffle", "byteatlas.hdf5-blosc2", "byteatlas.hdf5-plugin",
+    "byteatlas.hdf5-nbit", "byteatlas.hdf4-rle", "imagecodecs_bitshuffle",
+)  # fmt: skip
+"""Ids. imagecodecs' own class for its bitshuffle takes the width of the buffer's items for that of the elements."""
 
 
 class _Second(Codec):  # type: ignore[misc]  # numcodecs has no types
     def __init__(self, **configuration: JSON) -> None:
         self.configuration = configuration
-        default_registry()[self.codec_id](configuration)
+        _make(self.codec_id)(configuration)
 
     def get_config(self) -> dict[str, Any]:
         return {"id": self.codec_id, **self.configuration}
@@ -34,16 +38,27 @@ class _Second(Codec):  # type: ignore[misc]  # numcodecs has no types
         return cls(**{name: value for name, value in config.items() if name != "id"})
 
     def decode(self, buf: Any, out: Any = None) -> Any:
-        codec: Any = default_registry()[self.codec_id](self.configuration)
-        data = memoryview(np.ascontiguousarray(buf).reshape(-1).view(np.uint8))
-        found = codec.bind_bytes(ByteSpec(None, MOST_UNKNOWN), binder()).decode(data)
+        codec: Any = _make(self.codec_id)(self.configuration)
+        data: Any = np.ascontiguousarray(buf).reshape(-1).view(np.uint8)
+        found = codec.bind_bytes(ByteSpec(None, MOST_UNKNOWN), binder()).decode(memoryview(data))
         return found if out is None else ndarray_copy(np.frombuffer(found, np.uint8), out)
 
     def encode(self, buf: Any) -> Any:
         raise refuse_encoding(self.codec_id)
 
 
-_CLASSES: dict[str, str] = {name.replace("-", "_"): f"byteatlas.{name}" for name in NAMES}
+def attribute(name: str) -> str:
+    """What the class of a codec is called here."""
+    return name.removeprefix("byteatlas.").replace("-", "_")
+
+
+def _make(codec_id: str) -> Any:
+    """The maker of our codec: ids that are not ours have a prefix in version 3."""
+    ours = codec_id if codec_id.startswith("byteatlas.") else f"numcodecs.{codec_id}"
+    return default_registry()[ours]
+
+
+_CLASSES: dict[str, str] = {attribute(name): name for name in NAMES}
 
 
 def __getattr__(name: str) -> Any:

@@ -40,7 +40,8 @@ def changed(chunk: ZarrSpec, spec: ArraySpec) -> ZarrSpec:
 
 def bytes_of(data: ZarrBuffer) -> memoryview:
     """The bytes of a buffer, one-dimensional."""
-    return memoryview(np.ascontiguousarray(data.as_numpy_array())).cast("B")
+    values: Any = np.ascontiguousarray(data.as_numpy_array())
+    return memoryview(values).cast("B")
 
 
 def array_of(values: NDArray[Any], chunk: ZarrSpec) -> NDBuffer:
