@@ -18,7 +18,7 @@ from byteatlas.codecs import Pipeline, build_pipeline
 from byteatlas.meta import fill
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, RegularGrid
-from byteatlas.normalised.boxes import Box, boxes
+from byteatlas.normalised.boxes import ChunkBox, boxes
 from byteatlas.normalised.options import NormaliseOptions
 from byteatlas.normalised.types import serializer, standard_type
 from byteatlas.types import Shape
@@ -74,7 +74,7 @@ class NormalisedArray:
             out.update(self._box(box))
         return out
 
-    def _box(self, box: Box) -> dict[Shape, bytes]:
+    def _box(self, box: ChunkBox) -> dict[Shape, bytes]:
         assert isinstance(self.meta.grid, RegularGrid)
         chunk_shape = self.meta.grid.chunk_shape
         values = self._read(box, chunk_shape)
@@ -86,7 +86,7 @@ class NormalisedArray:
             found[position] = self._pipeline.encode(np.ascontiguousarray(part).reshape(chunk_shape))
         return found
 
-    def _read(self, box: Box, chunk_shape: Shape) -> NDArray[Any]:
+    def _read(self, box: ChunkBox, chunk_shape: Shape) -> NDArray[Any]:
         """The values of a box, whole chunks one after the other; beyond the array's end its fill value."""
         source = self.source
         wanted = [_elements(axis, n) for axis, n in zip(box.positions, chunk_shape, strict=True)]
