@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.dimensions import Dimensions, lengths_above
 from byteatlas.array.writing.identity import source_identity
 from byteatlas.errors import BadRequest, ByteatlasError, InvalidMetadata, Unsupported
 from byteatlas.meta import v2, v3
@@ -15,7 +16,6 @@ from byteatlas.meta.json_text import json_text
 from byteatlas.meta.keys import chunk_key, parse_key
 from byteatlas.meta.model import GroupMeta
 from byteatlas.normalised.arrays import NormalisedArray
-from byteatlas.normalised.dimensions import Dimensions, lengths_above
 from byteatlas.normalised.options import DEFAULT, NormaliseOptions
 from byteatlas.types import JSON, Shape
 

@@ -19,9 +19,9 @@ from byteatlas.meta.encodings import NAME as ENCODINGS
 
 pytest.importorskip("zarr")
 
-from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec  # noqa: E402
+from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
 
-from byteatlas.zarr_codecs import chunks, second  # noqa: E402
+from byteatlas.zarr_codecs import chunks, second
 
 POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
 OURS = sorted(name for name in BUILTIN if name.startswith("byteatlas."))

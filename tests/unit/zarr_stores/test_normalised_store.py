@@ -59,7 +59,10 @@ WRITES = (
     "test_store_read_only", "test_store_open_read_only", "test_with_read_only_store", "test_exists",
     "test_get_sync", "test_get_sync_missing", "test_set_sync", "test_delete_sync", "test_delete_sync_missing",
 )  # fmt: skip
-"""Tests that write through the store, or ask for methods that it does not have. Those that look at something else are here again, with the values in place."""
+"""Tests that write through the store, or ask for methods that it does not have.
+
+Those that look at something else are here again, with the values in place.
+"""
 
 
 @pytest.mark.anyio
