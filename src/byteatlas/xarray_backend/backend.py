@@ -22,6 +22,7 @@ from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import Policy
 from byteatlas.io.stamp import Check
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.normalised.dimensions import lengths_above
 from byteatlas.store.base import Store
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
@@ -187,7 +188,7 @@ def _dataset(opened: Opened, group: Group, fill_as_mask: bool | None, decoding: 
         fill_as_mask = group.meta.zarr_format == 2 and group.stored
     drop = decoding.get("drop_variables") or ()
     without = frozenset((drop,) if isinstance(drop, str) else drop)
-    store = ByteatlasStore(group, opened.source, fill_as_mask, without, _lengths_above(opened.root, group))
+    store = ByteatlasStore(group, opened.source, fill_as_mask, without, lengths_above(opened.root, group))
     dataset: Dataset = StoreBackendEntrypoint().open_dataset(store, **decoding)
     dataset.set_close(_nothing)  # not the store's method, which would be pickled with open files and all
     return dataset
@@ -195,19 +196,3 @@ def _dataset(opened: Opened, group: Group, fill_as_mask: bool | None, decoding: 
 
 def _nothing() -> None:
     """Files are closed when the last array that reads from them is gone."""
-
-
-def _lengths_above(root: Node, group: Group) -> dict[str, int]:
-    """Lengths of the dimensions that arrays in the groups above have."""
-    found = dict[str, int]()
-    if not isinstance(root, Group) or group.stored or not group.path.startswith(root.path):
-        return found
-    path = group.path
-    while path != root.path and path:
-        path = path.rpartition("/")[0]
-        above = root[path[len(root.path) :]]
-        for array in above.arrays().values() if isinstance(above, Group) else ():
-            for name, n in zip(array.dims or (), array.shape, strict=False):
-                if name is not None:
-                    found[name] = max(n, found.get(name, 0))
-    return found
