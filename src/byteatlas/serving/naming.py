@@ -66,3 +66,8 @@ def public_name(url: str, policy: Policy | None) -> str:
     if may_be_named(url, policy):
         return url
     return without_secrets(last_link(url)).partition("?")[0].rstrip("/").rpartition("/")[2] or "a source"
+
+
+def is_web(url: str) -> bool:
+    """Whether a browser can follow a URL."""
+    return url.startswith(("https://", "http://"))

@@ -1,0 +1,152 @@
+"""The ASGI application: from a request to an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias, TypeVar
+
+from byteatlas.errors import BadRequest
+from byteatlas.io.access import Access
+from byteatlas.pages.rendering import environment
+from byteatlas.serving.faults import Refused, refusal_of
+from byteatlas.serving.limits import Gate
+from byteatlas.serving.naming import check_name, distinct, short_name
+from byteatlas.serving.options import ServeOptions
+from byteatlas.serving.published import Published, Servable, publish
+from byteatlas.serving.requests import METHODS, Asked, asked, check_host
+from byteatlas.serving.routes import Found, Library, find
+from byteatlas.serving.sending import Outcome, Reply, reply_to, send_refusal, send_reply
+
+T = TypeVar("T")
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+LOG = logging.getLogger("byteatlas.serving")
+
+
+def app(
+    targets: Servable | Iterable[Servable] | Mapping[str, Servable],
+    *,
+    options: ServeOptions | None = None,
+    access: Access | None = None,
+) -> MapServer:
+    """An ASGI application that serves maps, archives, stores and open arrays as Zarr versions 2 and 3.
+
+    Each target NAME has ``/NAME/v2/`` and ``/NAME/v3/``, ``/NAME/refs.json`` and a page for people at ``/NAME/``. It
+    runs under any ASGI server, and can be mounted below a path of another application.
+
+    Args:
+        targets: what `byteatlas.open` takes, or what it gives; several as a list, or with names as a dict.
+        access: how their bytes may be reached; None = as virtual arrays were.
+
+    Raises:
+        MissingExtra: jinja2 is not installed (``pip install 'byteatlas[serve]'``).
+        BadRequest: no targets, or a name that cannot be part of a path. What `byteatlas.open` raises.
+    """
+    environment()  # an extra that is missing is missed now, not by the first visitor
+    options = options or ServeOptions()
+    if not isinstance(options, ServeOptions):
+        raise BadRequest(f"options is {type(options).__name__}, ServeOptions was expected")
+    named = _named(targets)
+    if not named:
+        raise BadRequest("nothing to serve: give at least one map, archive or store")
+    return MapServer({name: publish(name, target, options, access) for name, target in named.items()}, options)
+
+
+def _named(targets: Any) -> dict[str, Servable]:
+    if isinstance(targets, Mapping) and all(not isinstance(v, (bytes, list)) and not _is_refs(k) for k, v in targets.items()):
+        return {check_name(str(name)): target for name, target in targets.items()}
+    several = list(targets) if isinstance(targets, (list, tuple)) else [targets]
+    names = distinct(short_name(t) if isinstance(t, str) else short_name(_path_of(t)) for t in several)
+    return dict(zip(names, several, strict=True))
+
+
+def _is_refs(key: object) -> bool:
+    """Whether a dict's key is one of Kerchunk's references: then it is one target."""
+    return key in ("refs", "version") or (isinstance(key, str) and "/" in key) or str(key).startswith(".z")
+
+
+def _path_of(target: object) -> str:
+    path = getattr(target, "__fspath__", None)
+    return path() if path is not None else "data"
+
+
+class MapServer:
+    """Serves published trees. Made by `app`."""
+
+    def __init__(self, published: Mapping[str, Published], options: ServeOptions) -> None:
+        self.library = Library(published, options)
+        self.options = options
+        self._gate = Gate(options)
+        self._threads = ThreadPoolExecutor(options.threads, thread_name_prefix="byteatlas-serve")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "http":
+                await self._http(scope, receive, send)
+            case "lifespan":
+                await self._lifespan(receive, send)
+            case "websocket":
+                await send({"type": "websocket.close", "code": 1003})
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                self._threads.shutdown(wait=False, cancel_futures=True)
+                return
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        outcome = Outcome(send, scope["method"] == "HEAD")
+        request: Asked | None = None
+        try:
+            request = asked(scope)
+            outcome.request = request
+            await self._limited(request, outcome)
+        except Exception as error:  # each becomes an answer
+            refused = refusal_of(error)
+            if refused.status >= 500 and not isinstance(error, Refused):
+                LOG.warning("%s %s: %s: %s", scope["method"], scope["path"], type(error).__name__, error)
+            if outcome.started:
+                raise ConnectionAbortedError("an answer could not be finished") from error
+            await send_refusal(outcome, refused, self.options)
+
+    async def _limited(self, request: Asked, outcome: Outcome) -> None:
+        check_host(request.headers, self.options)
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            raise Refused(405, "what is served here is read-only", {"allow": METHODS})
+        if request.has_body:
+            raise Refused(413, "requests here have no content")
+        self._gate.enter(request.client)
+        try:
+            await self._answered(request, outcome)
+        finally:
+            self._gate.leave(request.client)
+
+    async def _answered(self, request: Asked, outcome: Outcome) -> None:
+        if request.method == "OPTIONS":
+            raise Refused(204, "", {"allow": METHODS})
+        found = find(self.library, request)
+        with self._gate.holding(found.room):
+            if found.ready is not None:
+                reply = reply_to(request, found.ready, self.options)
+            else:
+                reply = await self._in_thread(lambda: self._made(found, request))
+            with self._gate.holding(len(reply.first)):
+                read = reply.body.read
+                await send_reply(outcome, reply, lambda start, stop: self._in_thread(lambda: read(start, stop)))
+
+    def _made(self, found: Found, request: Asked) -> Reply:
+        body = found.make()
+        if body is None:
+            raise Refused(404, "this chunk was never written: it reads as the fill value")
+        return reply_to(request, body, self.options)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Do this in a thread. Raises `TimeoutError` after the time that one answer may take."""
+        task = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.wait_for(task, self.options.timeout)
