@@ -39,7 +39,7 @@ class Published:
         self.name, self.kind, self.node, self.virtual, self.options = name, kind, node, virtual, options
         self._cache = ByteCache(options.cache_bytes)
         self._made: dict[object, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a page is made of facts and trees
 
     @property
     def report(self) -> tuple[ReportItem, ...]:

@@ -44,7 +44,7 @@ def find(library: Library, request: Asked) -> Found:
     match request.parts:
         case ():
             _with_slash(request)
-            return Found(partial(home, library.published, request.base))
+            return Found(partial(home, library.published))
         case (first, *rest) if first == RESERVED:
             return Found(partial(asset, "/".join(rest)))
     first, *rest = request.parts
@@ -54,7 +54,7 @@ def find(library: Library, request: Asked) -> Found:
     match rest:
         case []:
             _with_slash(request)
-            return Found(partial(overview, published, request.base))
+            return Found(partial(overview, published))
         case ["refs.json"]:
             return Found(published.references)
         case ["look"]:

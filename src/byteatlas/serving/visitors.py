@@ -4,22 +4,143 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from byteatlas.array.geo import levels_of
+from byteatlas.array import Array, Group, Node
+from byteatlas.describe import ArrayFacts, GroupFacts, describe
+from byteatlas.errors import ByteatlasError
+from byteatlas.manifest.ops.common import all_arrays
+from byteatlas.meta.json_text import json_text
+from byteatlas.meta.text import shape_text
+from byteatlas.pages import rendering
+from byteatlas.pages.bytemap import ByteMap, byte_map, colours_of
+from byteatlas.pages.cards import array_cards, attribute_lines, refusal_lines, summary, tree_lines
 from byteatlas.serving.bodies import Body, body_of
 from byteatlas.serving.faults import Refused
+from byteatlas.serving.looking import look as look_at
+from byteatlas.serving.naming import public_name
 from byteatlas.serving.published import Published
+from byteatlas.serving.tree import JSON_TYPE
+from byteatlas.values import dataclass, replace
+
+HTML = "text/html; charset=utf-8"
+MOST_CARDS = 200
 
 
-def home(published: Mapping[str, Published], base: str) -> Body:
-    raise Refused(404, "later")
+@dataclass(frozen=True, slots=True)
+class LevelLine:
+    """One resolution of a pyramid."""
+
+    group: str
+    path: str
+    shape: str
+    scale: str
 
 
-def overview(published: Published, base: str) -> Body:
-    raise Refused(404, "later")
+@dataclass(frozen=True, slots=True)
+class HowServed:
+    """How an array is served in both versions: ``passed``, ``encoded``, or why it is not there."""
+
+    v2: str
+    v3: str
+
+
+def home(published: Mapping[str, Published]) -> Body:
+    """The page with all that is served."""
+    entries = [(name, one.kind, one.once("facts", lambda one=one: _facts(one))) for name, one in published.items()]  # type: ignore[misc]
+    lines = [(name, kind, summary(facts), len(published[name].report)) for name, kind, facts in entries]
+    return body_of(rendering.render("home.html", entries=lines, up="").encode(), HTML)
+
+
+def overview(published: Published) -> Body:
+    """The page of one target."""
+    return published.once("page", lambda: body_of(_overview(published).encode(), HTML))
 
 
 def asset(name: str) -> Body:
-    raise Refused(404, "later")
+    """A style sheet or script. Raises `NotFound`."""
+    data, media = rendering.asset(name)
+    return body_of(data, media)
 
 
 def look(published: Published, query: str) -> Body:
-    raise Refused(404, "later")
+    """A quick look as JSON."""
+    return body_of(json_text(look_at(published.node, query)).encode(), JSON_TYPE)
+
+
+def _facts(published: Published) -> GroupFacts:
+    return describe(published.node if published.virtual is None else published.virtual)
+
+
+def _overview(published: Published) -> str:
+    facts = published.once("facts", lambda: _facts(published))
+    naming = lambda url: public_name(url, published.options.naming)  # noqa: E731
+    sizes = {p: a.stored.bytes for p, a in facts.members if isinstance(a, ArrayFacts) and a.stored is not None}
+    colours = colours_of(sizes)
+    cards = array_cards(facts, naming, colours)
+    first = next((c.path for c in cards if len(c.shape) >= 2), cards[0].path if cards else "")
+    return rendering.render(
+        "map.html",
+        up="../",
+        name=published.name,
+        kind=published.kind,
+        numbers=summary(facts),
+        tree=tree_lines(facts),
+        attributes=attribute_lines(facts.attributes),
+        cards=cards[:MOST_CARDS],
+        more=max(0, len(cards) - MOST_CARDS),
+        served={card.path: _served(published, card.path) for card in cards[:MOST_CARDS]},
+        bytes=_byte_map(published, colours),
+        legend=sorted(colours, key=lambda path: colours[path]),
+        refusals=refusal_lines(published.report),
+        levels=_levels(published.node),
+        first=first,
+        references=published.virtual is not None and _has_references(published),
+    )
+
+
+def _has_references(published: Published) -> bool:
+    try:
+        published.references()
+    except Refused:
+        return False
+    return True
+
+
+def _served(published: Published, path: str) -> HowServed:
+    words = []
+    for version in (2, 3):
+        tree = published.tree(version)  # type: ignore[arg-type]
+        array = tree.arrays.get(path)
+        if array is None:
+            words.append(f"not served: {getattr(tree.refused.get(path), 'reason', 'metadata')}")
+        else:
+            words.append("stored bytes" if array.passed else "encoded again")
+    return HowServed(*words)
+
+
+def _byte_map(published: Published, colours: Mapping[str, int]) -> ByteMap | None:
+    if published.virtual is None:
+        return None
+    found = byte_map({path: array.manifest for path, array in all_arrays(published.virtual)}, colours)
+    if found is None:
+        return None
+    return replace(
+        found, bars=tuple(replace(bar, url=public_name(bar.url, published.options.naming)) for bar in found.bars)
+    )
+
+
+def _levels(node: Node) -> list[LevelLine]:
+    """The resolutions of every pyramid in the tree."""
+    if not isinstance(node, Group):
+        return []
+    lines = []
+    for path, group in [("", node), *((p, n) for p, n in node.walk() if isinstance(n, Group))]:
+        try:
+            found = levels_of(group)
+        except ByteatlasError:
+            continue  # a pyramid whose levels are not there is none
+        for level, at in found:
+            below = f"{path}/{level.path}".strip("/")
+            scale = " x ".join(f"{s:g}" for s in level.scale or ())
+            lines.append(LevelLine(path or "/", below, shape_text(at.shape, at.dims) if isinstance(at, Array) else "group", scale))
+    return lines
