@@ -16,6 +16,7 @@ from byteatlas.io.access import Access
 @click.option("--cors", "origins", multiple=True, metavar="ORIGIN", help="Pages that may read it; '*': all.")
 @click.option("--name-sources", "named", multiple=True, metavar="PREFIX", help="Tell clients of sources below this.")
 @click.option("--redirect", is_flag=True, help="Send clients to public web servers where these have the bytes as such.")
+@click.option("--filters", is_flag=True, help="Pass on shuffled chunks in v2; older versions of GDAL cannot read them.")
 @click.option("--max-age", type=click.IntRange(0), default=60, show_default=True, help="Seconds that answers are kept.")
 @click.option("--cache", type=Size(), default="64MiB", show_default=True, help="Encoded chunks that are kept.")
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Threads that decode.")
@@ -30,6 +31,7 @@ def serve(
     origins: tuple[str, ...],
     named: tuple[str, ...],
     redirect: bool,
+    filters: bool,
     max_age: int,
     cache: int | None,
     threads: int,
@@ -64,6 +66,7 @@ def serve(
         timeout=timeout,
         max_age=max_age,
         redirect=redirect,
+        filters=filters,
         naming=Policy(allow=named) if named else None,
         origins=origins or (LOOPBACK_ORIGINS if here else ("*",)),
         hosts=LOOPBACK_HOSTS if here else None,

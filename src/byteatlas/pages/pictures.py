@@ -42,7 +42,7 @@ def numbers(values: NDArray[Any], attributes: Mapping[str, JSON], fill: object =
         values = np.abs(values)
     if values.dtype.kind not in "biuf":
         return None
-    out = values.astype(np.float64)
+    out = np.array(values, np.float64)
     for name in ("_FillValue", "missing_value"):
         for marker in np.atleast_1d(np.asarray(attributes.get(name, []), object)).ravel().tolist():
             if isinstance(marker, (int, float)):
@@ -51,7 +51,7 @@ def numbers(values: NDArray[Any], attributes: Mapping[str, JSON], fill: object =
         out[values == fill] = np.nan
     scale, offset = attributes.get("scale_factor", 1), attributes.get("add_offset", 0)
     if isinstance(scale, (int, float)) and isinstance(offset, (int, float)):
-        out = out * scale + offset
+        out = np.asarray(out * scale + offset)
     out[~np.isfinite(out)] = np.nan
     return out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -12,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array import Array, Group, Node
+from byteatlas.combining.coordinates.calendars import julian_day
+from byteatlas.combining.coordinates.times import NANOSECONDS, parse_units
 from byteatlas.errors import BadRequest, ByteatlasError, NotFound
 from byteatlas.pages import pictures
 from byteatlas.types import JSON
@@ -144,8 +147,18 @@ def _labels(root: Node, array: Array, leading: tuple[int, ...]) -> list[JSON]:
 def _label(coordinate: Array, i: int) -> str:
     units = coordinate.attrs.get("units")
     value = coordinate[i]
+    known = parse_units(units, coordinate.attrs.get("calendar"))
+    if known is not None and known.calendar in ("standard", "proleptic_gregorian"):
+        return _date(Fraction(float(value)) * known.unit + known.reference)
     text = str(value) if coordinate.dtype.kind == "M" else _number(float(value))
     return f"{text} {units}" if isinstance(units, str) and len(units) < 60 else text
+
+
+def _date(nanoseconds: Fraction) -> str:
+    """A time by its nanoseconds since the beginning of the Julian day count, to the minute."""
+    epoch = julian_day(1970, 1, 1, gregorian=True) * NANOSECONDS["day"]
+    minutes = round((nanoseconds - epoch) / NANOSECONDS["minute"])
+    return str(np.datetime64(minutes, "m")).replace("T", " ") if abs(minutes) < 2**50 else ""
 
 
 def _number(value: float) -> str:

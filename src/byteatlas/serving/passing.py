@@ -18,18 +18,21 @@ from byteatlas.values import replace
 PLAIN_V3 = frozenset({"bytes", "transpose", "gzip", "zstd", "blosc", "crc32c", "vlen-utf8"})
 """Codecs of the core specification and its registry that zarr-python, zarrita.js, GDAL and tensorstore have."""
 PLAIN_V2 = frozenset({"bytes", "transpose", "vlen-utf8", "gzip", "zstd", "blosc", "crc32c"} | {
-    f"numcodecs.{name}" for name in ("zlib", "gzip", "zstd", "blosc", "lz4", "shuffle")
+    f"numcodecs.{name}" for name in ("zlib", "gzip", "zstd", "blosc", "lz4")
 })  # fmt: skip
-"""Filters and compressors of version 2 that the same readers have, as the model names them."""
+"""Compressors of version 2 that the same readers have, as the model names them."""
+FILTERS = frozenset({"numcodecs.shuffle"})
+"""Filters of version 2 that zarr-python and zarrita.js have, and GDAL 3.6 has not."""
 SHARDS = "sharding_indexed"
 KEYS = {2: ChunkKeys("v2", "."), 3: ChunkKeys("default", "/")}
 
 
-def passed_meta(source: Array, normal: NormalisedArray) -> ArrayMeta | None:
+def passed_meta(source: Array, normal: NormalisedArray, *, filters: bool = False) -> ArrayMeta | None:
     """The metadata under which an array's stored chunks can be served as they are; None where they cannot.
 
     Args:
         normal: the same array made plain, which says its version, dimensions and shape.
+        filters: pass on chunks behind filters, too.
     """
     meta, to = source.meta, normal.meta
     if meta.shape != to.shape or not _as_stored(meta):
@@ -42,7 +45,7 @@ def passed_meta(source: Array, normal: NormalisedArray) -> ArrayMeta | None:
     except (Unsupported, InvalidMetadata):
         return None
     assert isinstance(made, ArrayMeta)
-    if not all(_plain(codec, version) for codec in made.codecs):
+    if not all(_plain(codec, version, filters) for codec in made.codecs):
         return None
     return made if version == 3 else _masked(source, made, to.fill_value)
 
@@ -54,9 +57,9 @@ def _as_stored(meta: ArrayMeta) -> bool:
     return whole and len(meta.encodings) == 1 and first.data_type in (None, meta.data_type) and not first.cast
 
 
-def _plain(codec: CodecSpec, version: int) -> bool:
+def _plain(codec: CodecSpec, version: int, filters: bool) -> bool:
     if version == 2:
-        return codec.name in PLAIN_V2
+        return codec.name in PLAIN_V2 or (filters and codec.name in FILTERS)
     return codec.name in PLAIN_V3 or (codec.name == SHARDS and _plain_shards(codec.configuration))
 
 

@@ -80,7 +80,7 @@ class ServedTree:
         }
 
     def _take(self, path: str, source: Array, normal: NormalisedArray) -> None:
-        meta = passed_meta(source, normal)
+        meta = passed_meta(source, normal, filters=self._options.filters)
         if meta is not None:
             self.arrays[path] = ServedArray(path, source, meta, normal, passed=True, gaps=True)
             return

@@ -76,8 +76,8 @@ def _overview(published: Published) -> str:
     naming = lambda url: public_name(url, published.options.naming)  # noqa: E731
     sizes = {p: a.stored.bytes for p, a in facts.members if isinstance(a, ArrayFacts) and a.stored is not None}
     colours = colours_of(sizes)
-    cards = array_cards(facts, naming, colours)
-    first = next((c.path for c in cards if len(c.shape) >= 2), cards[0].path if cards else "")
+    cards = sorted(array_cards(facts, naming, colours), key=lambda card: len(card.shape) < 2)  # coordinates come last
+    first = cards[0].path if cards else ""
     return rendering.render(
         "map.html",
         up="../",
@@ -94,6 +94,7 @@ def _overview(published: Published) -> str:
         refusals=refusal_lines(published.report),
         levels=_levels(published.node),
         first=first,
+        group=first.rpartition("/")[0],
         references=published.virtual is not None and _has_references(published),
     )
 
