@@ -12,7 +12,7 @@ from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.pages.rendering import environment
 from byteatlas.serving.faults import Refused, refusal_of
-from byteatlas.serving.limits import Gate
+from byteatlas.serving.limits import Gate, Room
 from byteatlas.serving.naming import check_name, distinct, short_name
 from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.published import Published, Servable, publish
@@ -80,7 +80,7 @@ class MapServer:
     def __init__(self, published: Mapping[str, Published], options: ServeOptions) -> None:
         self.library = Library(published, options)
         self.options = options
-        self._gate = Gate(options)
+        self._gate, self._room = Gate(options), Room(options)
         self._threads = ThreadPoolExecutor(options.threads, thread_name_prefix="byteatlas-serve")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,24 +121,20 @@ class MapServer:
             raise Refused(405, "what is served here is read-only", {"allow": METHODS})
         if request.has_body:
             raise Refused(413, "requests here have no content")
-        self._gate.enter(request.client)
-        try:
+        with self._gate.entered(request.client):
             await self._answered(request, outcome)
-        finally:
-            self._gate.leave(request.client)
 
     async def _answered(self, request: Asked, outcome: Outcome) -> None:
         if request.method == "OPTIONS":
             raise Refused(204, "", {"allow": METHODS})
         found = find(self.library, request)
-        with self._gate.holding(found.room):
+        async with self._room.holding(found.room):
             if found.ready is not None:
                 reply = reply_to(request, found.ready, self.options)
             else:
                 reply = await self._in_thread(lambda: self._made(found, request))
-            with self._gate.holding(len(reply.first)):
-                read = reply.body.read
-                await send_reply(outcome, reply, lambda start, stop: self._in_thread(lambda: read(start, stop)))
+            read = reply.body.read
+            await send_reply(outcome, reply, lambda start, stop: self._in_thread(lambda: read(start, stop)))
 
     def _made(self, found: Found, request: Asked) -> Reply:
         body = found.make()

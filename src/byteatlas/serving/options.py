@@ -18,7 +18,7 @@ class ServeOptions:
     Attributes:
         most_requests: requests under way at once; one more gets 503.
         most_per_client: of these, requests of one client address; one more gets 429.
-        most_bytes: bytes of answers held in memory at once; beyond it requests get 503.
+        most_bytes: bytes of answers held in memory at once; beyond it requests wait, and get 503 after ``timeout``.
         most_chunk: bytes of the largest chunk that is decoded for an answer; arrays of larger ones are refused in a
             version of Zarr that does not have their encoding.
         cache_bytes: bytes of encoded chunks that are kept, since clients ask for parts of a chunk.
@@ -35,8 +35,8 @@ class ServeOptions:
             any.
     """
 
-    most_requests: int = 256
-    most_per_client: int = 128
+    most_requests: int = 2048
+    most_per_client: int = 1024
     most_bytes: int = 1 << 30
     most_chunk: int = 256 << 20
     cache_bytes: int = 64 << 20

@@ -11,6 +11,7 @@ from byteatlas.serving.naming import RESERVED
 from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.published import Published
 from byteatlas.serving.requests import Asked
+from byteatlas.serving.sending import PART
 from byteatlas.serving.tree import ZarrFormat
 from byteatlas.serving.visitors import asset, home, look, overview
 from byteatlas.values import dataclass
@@ -36,7 +37,7 @@ class Found:
 
     make: Callable[[], Body | None]
     ready: Body | None = None
-    room: int = 0
+    room: int = PART
 
 
 def find(library: Library, request: Asked) -> Found:
@@ -86,7 +87,7 @@ def _in_tree(published: Published, version: ZarrFormat, key: str) -> Found:
         return Found(lambda: document, document)
     place = tree.place(key)
     if place is not None:
-        return Found(partial(tree.chunk, place), room=tree.room(place))
+        return Found(partial(tree.chunk, place), room=max(PART, tree.room(place)))
     head, _, name = key.rpartition("/")
     if head in tree.refused and name in (".zarray", ".zattrs", "zarr.json"):
         reason = getattr(tree.refused[head], "reason", "metadata")
