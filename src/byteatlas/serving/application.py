@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
+from byteatlas.array import Group
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.pages.rendering import environment
@@ -57,21 +59,20 @@ def app(
 
 
 def _named(targets: Any) -> dict[str, Servable]:
-    if isinstance(targets, Mapping) and all(not isinstance(v, (bytes, list)) and not _is_refs(k) for k, v in targets.items()):
+    if isinstance(targets, Mapping) and not _is_one(targets):
         return {check_name(str(name)): target for name, target in targets.items()}
     several = list(targets) if isinstance(targets, (list, tuple)) else [targets]
-    names = distinct(short_name(t) if isinstance(t, str) else short_name(_path_of(t)) for t in several)
-    return dict(zip(names, several, strict=True))
+    return dict(zip(distinct(short_name(_path_of(t)) for t in several), several, strict=True))
 
 
-def _is_refs(key: object) -> bool:
-    """Whether a dict's key is one of Kerchunk's references: then it is one target."""
-    return key in ("refs", "version") or (isinstance(key, str) and "/" in key) or str(key).startswith(".z")
+def _is_one(targets: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is one target, with the keys of a store or of Kerchunk's references: a group is one, too."""
+    ends = (".zgroup", ".zarray", ".zmetadata", "zarr.json")
+    return isinstance(targets, Group) or "refs" in targets or any(str(key).endswith(ends) for key in targets)
 
 
 def _path_of(target: object) -> str:
-    path = getattr(target, "__fspath__", None)
-    return path() if path is not None else "data"
+    return os.fspath(target) if isinstance(target, (str, os.PathLike)) else "data"
 
 
 class MapServer:

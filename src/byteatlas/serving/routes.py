@@ -60,7 +60,7 @@ def find(library: Library, request: Asked) -> Found:
             return Found(published.references)
         case ["look"]:
             return Found(partial(look, published, request.query), room=32 << 20)
-        case [version, *key] if version in VERSIONS and key:
+        case [version, *key] if version in VERSIONS and key and not request.slash:
             return _in_tree(published, VERSIONS[version], "/".join(key))
     raise Refused(404, "there is no such thing here; v2/, v3/ and refs.json are")
 
