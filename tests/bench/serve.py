@@ -1,4 +1,4 @@
-"""``byteatlas serve`` under load: 64 clients at once, chunks passed through and encoded again, memory over many requests.
+"""``byteatlas serve`` under load: chunks passed through and encoded again, 64 clients at once; memory.
 
 The server is a process of its own; the clients are another one, with nothing but sockets. The peer is uvicorn with
 starlette's StaticFiles, which sends files that hold just the same bytes.
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +94,7 @@ def load_of(url: str, paths: Sequence[str], requests: int, clients: int = CLIENT
         dones = [loop.create_future() for _ in range(clients)]
         begin = time.perf_counter()
         for done in dones:
-            await loop.create_connection(lambda done=done: Client(each, load, done), "127.0.0.1", port)  # type: ignore[misc]
+            await loop.create_connection(partial(Client, each, load, done), "127.0.0.1", port)
         await asyncio.gather(*dones)
         load.seconds = time.perf_counter() - begin
         return load

@@ -21,7 +21,9 @@ from byteatlas.io.access import Access
 @click.option("--cache", type=Size(), default="64MiB", show_default=True, help="Encoded chunks that are kept.")
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Threads that decode.")
 @click.option("--most-requests", type=click.IntRange(1), default=2048, show_default=True, help="At once.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for an answer.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for an answer."
+)
 @storage_option
 def serve(
     targets: tuple[str, ...],

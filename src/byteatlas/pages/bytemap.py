@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -99,7 +100,7 @@ def _bar(info: SourceInfo, parts: Mapping[int, Sequence[_Ranges]], size: int, la
     winner = np.where(bytes_in.sum(axis=0) > 0, bytes_in.argmax(axis=0), -1)
     found: list[BarPart] = []
     borders = [0, *(np.flatnonzero(np.diff(winner)) + 1).tolist(), BINS]
-    for begin, end in zip(borders[:-1], borders[1:], strict=True):
+    for begin, end in itertools.pairwise(borders):
         if winner[begin] >= 0:
             found.append(BarPart(begin, end, colours[int(winner[begin])]))
     covered = round(100 * min(1.0, float(bytes_in.sum()) / max(size, 1)))

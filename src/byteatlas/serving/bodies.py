@@ -71,7 +71,7 @@ def _whole(source: Source, recorded: str | None = None) -> Body:
 
 
 def _range(source: Source, where: ByteRange, recorded: str | None) -> Body:
-    """Bytes of a source. The ETag is made of what changes with the file; of the bytes, where nothing is known that does."""
+    """Bytes of a source. Its ETag is made of what changes with the file, else of the bytes."""
     stamp = recorded or facts_of(source).stamp or stamp_of(source)
     if stamp is None:
         return body_of(source.read([where])[0])

@@ -20,7 +20,7 @@ from byteatlas.errors import (
 )
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """A request that gets no content: a status code and a sentence."""
 
     def __init__(self, status: int, why: str, headers: Mapping[str, str] | None = None) -> None:

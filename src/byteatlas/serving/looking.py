@@ -129,9 +129,13 @@ def _upwards(root: Node, array: Array) -> bool:
     found = _sibling(root, array, dims[-2]) if dims is not None and len(dims) > 1 else None
     if found is None or found.shape[0] < 2 or found.dtype.kind == "M":
         return False
-    upright = found.attrs.get("axis") == "Y" or str(found.attrs.get("standard_name", "")).endswith(("latitude", "y_coordinate"))
+    upright = found.attrs.get("axis") == "Y" or str(found.attrs.get("standard_name", "")).endswith(
+        ("latitude", "y_coordinate")
+    )
     ends: list[float] = [float(found[0]), float(found[-1])]
-    return (upright or str(dims[-2]).lower() in ("lat", "latitude", "y", "northing") if dims else False) and ends[0] < ends[1]
+    return (upright or str(dims[-2]).lower() in ("lat", "latitude", "y", "northing") if dims else False) and ends[
+        0
+    ] < ends[1]
 
 
 def _labels(root: Node, array: Array, leading: tuple[int, ...]) -> list[JSON]:

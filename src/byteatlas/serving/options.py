@@ -28,7 +28,7 @@ class ServeOptions:
         level: of zstd, for chunks that are encoded again.
         most_references: chunks beyond which ``refs.json`` is not made.
         redirect: send clients to a public web server where a whole file there is the chunk, in place of passing it on.
-        filters: pass on chunks of version 2 behind a shuffle as they are stored; older versions of GDAL cannot read them.
+        filters: pass on shuffled chunks in version 2 as they are stored, which older versions of GDAL cannot read.
         naming: which sources clients may be told of; None = those beyond the network, and none whose URL has secrets.
         origins: pages that may read the answers (CORS); ``*`` = all. An entry without a port means every port.
         hosts: names under which this server may be asked (a page elsewhere could have its own name lead here); None =

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from byteatlas.array import Array
+from byteatlas.array.reading.locating.manifest import ManifestLocator
 from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.manifest.facts import chunk_facts
 from byteatlas.meta import fill
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, RegularGrid
 from byteatlas.meta.zom.versions import convert
-from byteatlas.array.reading.locating.manifest import ManifestLocator
 from byteatlas.normalised.arrays import NormalisedArray
 from byteatlas.types import JSON
 from byteatlas.values import replace

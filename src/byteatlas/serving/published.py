@@ -33,9 +33,7 @@ T = TypeVar("T")
 class Published:
     """One target under its name. What is made of it is made when it is first asked for, in the thread that asks."""
 
-    def __init__(
-        self, name: str, kind: str, node: Node, virtual: VirtualNode | None, options: ServeOptions
-    ) -> None:
+    def __init__(self, name: str, kind: str, node: Node, virtual: VirtualNode | None, options: ServeOptions) -> None:
         self.name, self.kind, self.node, self.virtual, self.options = name, kind, node, virtual, options
         self._cache = ByteCache(options.cache_bytes)
         self._made: dict[object, Any] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from typing import Any
 
 from byteatlas.serving.faults import Refused
 from byteatlas.serving.limits import check_size
@@ -34,11 +35,10 @@ class Asked:
         return self.headers.get("content-length", "0").strip() != "0" or "transfer-encoding" in self.headers
 
 
-def asked(scope: Mapping[str, object]) -> Asked:
+def asked(scope: Mapping[str, Any]) -> Asked:
     """The request of an ASGI scope. Raises `Refused` for one that is too large or has an impossible path."""
     path, root = str(scope["path"]), str(scope.get("root_path") or "")
-    raw = scope["headers"]
-    pairs = raw if isinstance(raw, list) else list(raw)  # type: ignore[call-overload]
+    pairs = list(scope["headers"])
     check_size(path, pairs)
     query = scope.get("query_string") or b""
     assert isinstance(query, bytes)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from byteatlas.array import Array, Group, Node
 from byteatlas.array.reading.opening import fill_of
 from byteatlas.errors import Unsupported
 from byteatlas.meta import fill, v2, v3
-from byteatlas.meta.json_text import json_text
 from byteatlas.meta.grid import chunk_counts
+from byteatlas.meta.json_text import json_text
 from byteatlas.meta.keys import parse_key
-from byteatlas.meta.model import ArrayMeta
+from byteatlas.meta.model import ArrayMeta, RegularGrid
 from byteatlas.normalised import NormalisedView, NormaliseOptions
 from byteatlas.normalised.arrays import NormalisedArray
 from byteatlas.serving.bodies import Body, body_of, stored_body
@@ -25,7 +26,8 @@ from byteatlas.serving.passing import passed_meta
 from byteatlas.types import Shape
 from byteatlas.values import dataclass
 
-ZarrFormat = Literal[2, 3]
+ZarrFormat: TypeAlias = Literal[2, 3]
+FORMATS: tuple[ZarrFormat, ...] = (2, 3)
 JSON_TYPE = "application/json"
 
 
@@ -84,7 +86,7 @@ class ServedTree:
         if meta is not None:
             self.arrays[path] = ServedArray(path, source, meta, normal, passed=True, gaps=True)
             return
-        nbytes = int(np.prod(normal.meta.grid.chunk_shape, dtype=object)) * max(normal.meta.data_type.numpy.itemsize, 1)  # type: ignore[union-attr]
+        nbytes = _decoded(normal)
         if nbytes > self._options.most_chunk:
             why = f"its chunks of {nbytes} bytes are larger than what this server decodes ({self._options.most_chunk})"
             self.refused[path] = Unsupported("too-large", why)
@@ -136,9 +138,13 @@ class ServedTree:
 
     def room(self, place: ChunkPlace) -> int:
         """Bytes that making this chunk holds at most, as far as that is known before."""
-        array = place.array
-        itemsize = array.source.dtype.itemsize
-        return 0 if array.passed else 2 * int(np.prod(array.normal.meta.grid.chunk_shape, dtype=object)) * itemsize  # type: ignore[union-attr]
+        return 0 if place.array.passed else 2 * _decoded(place.array.normal)
+
+
+def _decoded(normal: NormalisedArray) -> int:
+    """Bytes of the values of one chunk; of objects those of their places."""
+    assert isinstance(normal.meta.grid, RegularGrid)
+    return math.prod(normal.meta.grid.chunk_shape) * max(normal.meta.data_type.numpy.itemsize, 1)
 
 
 def _array_at(node: Node, path: str) -> Array:

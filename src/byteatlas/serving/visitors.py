@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from byteatlas.array.geo import levels_of
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.geo import levels_of
 from byteatlas.describe import ArrayFacts, GroupFacts, describe
 from byteatlas.errors import ByteatlasError
 from byteatlas.manifest.ops.common import all_arrays
@@ -19,7 +20,7 @@ from byteatlas.serving.faults import Refused
 from byteatlas.serving.looking import look as look_at
 from byteatlas.serving.naming import public_name
 from byteatlas.serving.published import Published
-from byteatlas.serving.tree import JSON_TYPE
+from byteatlas.serving.tree import FORMATS, JSON_TYPE
 from byteatlas.values import dataclass, replace
 
 HTML = "text/html; charset=utf-8"
@@ -46,8 +47,7 @@ class HowServed:
 
 def home(published: Mapping[str, Published]) -> Body:
     """The page with all that is served."""
-    entries = [(name, one.kind, one.once("facts", lambda one=one: _facts(one))) for name, one in published.items()]  # type: ignore[misc]
-    lines = [(name, kind, summary(facts), len(published[name].report)) for name, kind, facts in entries]
+    lines = [(name, one.kind, summary(_facts(one)), len(one.report)) for name, one in published.items()]
     return body_of(rendering.render("home.html", entries=lines, up="").encode(), HTML)
 
 
@@ -68,15 +68,17 @@ def look(published: Published, query: str) -> Body:
 
 
 def _facts(published: Published) -> GroupFacts:
-    return describe(published.node if published.virtual is None else published.virtual)
+    return published.once("facts", lambda: describe(published.node if published.virtual is None else published.virtual))
 
 
 def _overview(published: Published) -> str:
-    facts = published.once("facts", lambda: _facts(published))
-    naming = lambda url: public_name(url, published.options.naming)  # noqa: E731
+    facts = _facts(published)
     sizes = {p: a.stored.bytes for p, a in facts.members if isinstance(a, ArrayFacts) and a.stored is not None}
     colours = colours_of(sizes)
-    cards = sorted(array_cards(facts, naming, colours), key=lambda card: len(card.shape) < 2)  # coordinates come last
+    cards = sorted(
+        array_cards(facts, partial(public_name, policy=published.options.naming), colours),
+        key=lambda card: len(card.shape) < 2,
+    )  # coordinates come last
     first = cards[0].path if cards else ""
     return rendering.render(
         "map.html",
@@ -109,8 +111,8 @@ def _has_references(published: Published) -> bool:
 
 def _served(published: Published, path: str) -> HowServed:
     words = []
-    for version in (2, 3):
-        tree = published.tree(version)  # type: ignore[arg-type]
+    for version in FORMATS:
+        tree = published.tree(version)
         array = tree.arrays.get(path)
         if array is None:
             words.append(f"not served: {getattr(tree.refused.get(path), 'reason', 'metadata')}")
@@ -143,5 +145,9 @@ def _levels(node: Node) -> list[LevelLine]:
         for level, at in found:
             below = f"{path}/{level.path}".strip("/")
             scale = " x ".join(f"{s:g}" for s in level.scale or ())
-            lines.append(LevelLine(path or "/", below, shape_text(at.shape, at.dims) if isinstance(at, Array) else "group", scale))
+            lines.append(
+                LevelLine(
+                    path or "/", below, shape_text(at.shape, at.dims) if isinstance(at, Array) else "group", scale
+                )
+            )
     return lines

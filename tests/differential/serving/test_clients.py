@@ -1,4 +1,4 @@
-"""What other programs read from the server is what we read: zarr-python, xarray, obstore, GDAL, zarrita.js, a browser."""
+"""What others read from the server is what we read: zarr-python, xarray, obstore, GDAL, zarrita.js, a browser."""
 
 from __future__ import annotations
 
@@ -153,7 +153,9 @@ def test_zarrita_in_node(url: str, ours: Mapping[str, NDArray[Any]], tmp_path: P
     (tmp_path / "node_modules").symlink_to(NODE_MODULES)
     script = tmp_path / "read.mjs"
     body = JAVASCRIPT % json.dumps(WANTED)
-    script.write_text(f'import * as zarr from "zarrita";\nconst BASE = "{url}";{body}console.log(JSON.stringify(results));')
+    script.write_text(
+        f'import * as zarr from "zarrita";\nconst BASE = "{url}";{body}console.log(JSON.stringify(results));'
+    )
     check_javascript(json.loads(run("node", str(script))), ours)
 
 

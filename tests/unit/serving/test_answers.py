@@ -14,6 +14,7 @@ from tests.serving import get, get_many
 
 import byteatlas as ba
 from byteatlas.errors import BadRequest
+from byteatlas.manifest.model import VirtualArray
 from byteatlas.serving import ServeOptions, app
 
 
@@ -30,9 +31,16 @@ def server(archive: Path) -> Any:
 def stored(archive: Path, path: str, chunk: int = 0) -> bytes:
     """The bytes of a chunk as they lie in the file."""
     array = ba.scan(archive)[path]
+    assert isinstance(array, VirtualArray)
     row = array.manifest.rows(np.array([chunk]))
     begin = int(row.offset[0])
     return archive.read_bytes()[begin : begin + int(row.length[0])]
+
+
+def opened(target: Any, path: str) -> ba.Array:
+    array = ba.open(target, path=path)
+    assert isinstance(array, ba.Array)
+    return array
 
 
 def test_stored_bytes_are_passed_on(server: Any, archive: Path) -> None:
@@ -49,7 +57,7 @@ def test_what_a_version_lacks_is_encoded_again(server: Any, archive: Path) -> No
     document = get(server, "/sea/v3/sst/zarr.json").json()
     assert [codec["name"] for codec in document["codecs"]] == ["bytes", "zstd"]
     answer = get(server, "/sea/v3/sst/c/0/0/0")
-    array = ba.open(archive)["sst"]
+    array = opened(archive, "sst")
     values = np.frombuffer(Zstd().decode(answer.content), "<i2").reshape(array.chunks)
     assert np.array_equal(values, array.blocks[0, 0, 0])
 
@@ -152,7 +160,9 @@ def test_a_changed_source_is_an_error(tmp_path: Path, archive: Path) -> None:
 
 def test_damaged_chunks_are_an_error(tmp_path: Path, archive: Path) -> None:
     node = ba.scan(archive)
-    row = node["sst"].manifest.rows(np.array([0]))
+    array = node["sst"]
+    assert isinstance(array, VirtualArray)
+    row = array.manifest.rows(np.array([0]))
     data = bytearray(archive.read_bytes())
     data[int(row.offset[0]) : int(row.offset[0] + row.length[0])] = bytes(int(row.length[0]))
     copy = tmp_path / "sea.nc"
@@ -183,8 +193,7 @@ def test_references_are_given_where_sources_may_be_named(archive: Path) -> None:
     options = ServeOptions(naming=ba.Policy(allow=[str(archive.parent)]))
     answer = get(app({"sea": str(archive)}, options=options), "/sea/refs.json")
     assert answer.status_code == 200
-    again = ba.open(answer.json())
-    assert np.array_equal(again["sst"][...], ba.open(archive)["sst"][...])
+    assert np.array_equal(opened(answer.json(), "sst")[...], opened(archive, "sst")[...])
     few = ServeOptions(naming=options.naming, most_references=3)
     assert get(app({"sea": str(archive)}, options=few), "/sea/refs.json").status_code == 403
 

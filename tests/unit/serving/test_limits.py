@@ -51,7 +51,7 @@ def line(path: str, *headers: str, method: str = "GET") -> bytes:
     "/sea/v2/../../etc/passwd", "/sea/v2/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "/sea/v2//sst/0.0.0", "//",
     "/sea/v2/sst/0.0.0%00", "/sea/v2/sst%5c0.0.0", "/sea/v2/sst/%ff%fe", "/sea/v2/sst/-1.0.0", "/sea/v2/sst/+0.0.0",
     "/sea/v2/sst/00.0.0", "/sea/v2/sst/0.0", "/sea/v2/sst/0.0.0.0", "/sea/v2/sst/99999999999999999999.0.0",
-    "/sea/v2/sst/0.0.0/", "/sea/v4/zarr.json", "/nothing/v2/.zgroup", "/-/../page.css", "/-/secret", "/sea/v2/%0d%0aX: 1",
+    "/sea/v2/sst/0.0.0/", "/sea/v4/zarr.json", "/nothing/v2/.zgroup", "/-/../page.css", "/-/secret", "/sea/%0d%0aX",
     "/sea/look?array=nope", "/sea/look?array=sst&at=9999", "/sea/look?array=sst&at=-1", "/sea/look?array=sst&at=1,2,3",
     "/sea/look?array=../x", "/" + "a" * 5000, "/sea/v2/" + "a/" * 1500, "/sea/v2/sst/" + ".".join("0" * 1000),
     "/sea/look?" + "a=1&" * 2000,
@@ -142,7 +142,9 @@ def test_answers_wait_for_room_and_give_up() -> None:
             except Refused as refused:
                 said.append(f"{name} {refused.status}")
 
-        await asyncio.gather(one("large", 100, 0.1), one("first", 6, 0.01), one("second", 4, 0.01), one("third", 1, 0.5))
+        await asyncio.gather(
+            one("large", 100, 0.1), one("first", 6, 0.01), one("second", 4, 0.01), one("third", 1, 0.5)
+        )
         await asyncio.gather(one("long", 10, 0.5), one("late", 10, 0.1))
         async with room.holding(10):
             said.append("empty")
