@@ -20,7 +20,7 @@ OUTLIERS = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picture:
+class PlanePicture:
     """A PNG file, and the values that the ends of its colours stand for (None: colours of the data themselves)."""
 
     png: bytes
@@ -56,7 +56,7 @@ def numbers(values: NDArray[Any], attributes: Mapping[str, JSON], fill: object =
     return out
 
 
-def plane(values: NDArray[np.float64]) -> Picture:
+def plane(values: NDArray[np.float64]) -> PlanePicture:
     """A picture of values with two axes, the first downwards; missing values are transparent."""
     import imagecodecs
 
@@ -67,14 +67,14 @@ def plane(values: NDArray[np.float64]) -> Picture:
     span = high - low or 1.0
     index = np.nan_to_num(np.clip((values - low) / span * 255, 0, 255)).astype(np.uint8)
     image = np.concatenate([colour_table()[index], np.isfinite(values)[..., None].astype(np.uint8) * 255], axis=2)
-    return Picture(imagecodecs.png_encode(np.ascontiguousarray(image)), float(low), float(high))
+    return PlanePicture(imagecodecs.png_encode(np.ascontiguousarray(image)), float(low), float(high))
 
 
-def colours(values: NDArray[np.uint8]) -> Picture:
+def colours(values: NDArray[np.uint8]) -> PlanePicture:
     """A picture of red, green, blue (and how opaque), which stand along the last axis."""
     import imagecodecs
 
-    return Picture(imagecodecs.png_encode(np.ascontiguousarray(values)), None, None)
+    return PlanePicture(imagecodecs.png_encode(np.ascontiguousarray(values)), None, None)
 
 
 def line(values: NDArray[np.float64]) -> tuple[list[list[float]], float, float]:

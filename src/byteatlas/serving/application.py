@@ -13,17 +13,17 @@ from byteatlas.array import Group
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.pages.rendering import environment
-from byteatlas.serving.faults import Refused, refusal_of
+from byteatlas.serving.faults import HTTPRefusal, refusal_of
 from byteatlas.serving.limits import Gate, Room
 from byteatlas.serving.naming import check_name, distinct, short_name
 from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.published import Published, Servable, publish
 from byteatlas.serving.requests import METHODS, Asked, asked, check_host
-from byteatlas.serving.routes import Found, Library, find
+from byteatlas.serving.routes import Library, Resource, find
 from byteatlas.serving.sending import Outcome, Reply, reply_to, send_refusal, send_reply
 
 T = TypeVar("T")
-Scope: TypeAlias = MutableMapping[str, Any]
+ASGIScope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 LOG = logging.getLogger("byteatlas.serving")
@@ -84,7 +84,7 @@ class MapServer:
         self._gate, self._room = Gate(options), Room(options)
         self._threads = ThreadPoolExecutor(options.threads, thread_name_prefix="byteatlas-serve")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         match scope["type"]:
             case "http":
                 await self._http(scope, receive, send)
@@ -101,7 +101,7 @@ class MapServer:
                 self._threads.shutdown(wait=False, cancel_futures=True)
                 return
 
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _http(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         outcome = Outcome(send, scope["method"] == "HEAD")
         request: Asked | None = None
         try:
@@ -110,7 +110,7 @@ class MapServer:
             await self._limited(request, outcome)
         except Exception as error:  # each becomes an answer
             refused = refusal_of(error)
-            if refused.status >= 500 and not isinstance(error, Refused):
+            if refused.status >= 500 and not isinstance(error, HTTPRefusal):
                 LOG.warning("%s %s: %s: %s", scope["method"], scope["path"], type(error).__name__, error)
             if outcome.started:
                 raise ConnectionAbortedError("an answer could not be finished") from error
@@ -119,15 +119,15 @@ class MapServer:
     async def _limited(self, request: Asked, outcome: Outcome) -> None:
         check_host(request.headers, self.options)
         if request.method not in ("GET", "HEAD", "OPTIONS"):
-            raise Refused(405, "what is served here is read-only", {"allow": METHODS})
+            raise HTTPRefusal(405, "what is served here is read-only", {"allow": METHODS})
         if request.has_body:
-            raise Refused(413, "requests here have no content")
+            raise HTTPRefusal(413, "requests here have no content")
         with self._gate.entered(request.client):
             await self._answered(request, outcome)
 
     async def _answered(self, request: Asked, outcome: Outcome) -> None:
         if request.method == "OPTIONS":
-            raise Refused(204, "", {"allow": METHODS})
+            raise HTTPRefusal(204, "", {"allow": METHODS})
         found = find(self.library, request)
         async with self._room.holding(found.room):
             if found.ready is not None:
@@ -137,10 +137,10 @@ class MapServer:
             read = reply.body.read
             await send_reply(outcome, reply, lambda start, stop: self._in_thread(lambda: read(start, stop)))
 
-    def _made(self, found: Found, request: Asked) -> Reply:
+    def _made(self, found: Resource, request: Asked) -> Reply:
         body = found.make()
         if body is None:
-            raise Refused(404, "this chunk was never written: it reads as the fill value")
+            raise HTTPRefusal(404, "this chunk was never written: it reads as the fill value")
         return reply_to(request, body, self.options)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:

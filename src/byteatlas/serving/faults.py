@@ -20,7 +20,7 @@ from byteatlas.errors import (
 )
 
 
-class Refused(Exception):
+class HTTPRefusal(Exception):
     """A request that gets no content: a status code and a sentence."""
 
     def __init__(self, status: int, why: str, headers: Mapping[str, str] | None = None) -> None:
@@ -28,38 +28,38 @@ class Refused(Exception):
         self.status, self.why, self.headers = status, why, dict(headers or {})
 
 
-def refusal_of(error: BaseException) -> Refused:
+def refusal_of(error: BaseException) -> HTTPRefusal:
     """The answer for an error."""
     match error:
-        case Refused():
+        case HTTPRefusal():
             return error
         case SourceChanged():
-            return Refused(502, "the file that holds these bytes was changed after it was indexed; index it again")
+            return HTTPRefusal(502, "the file that holds these bytes was changed after it was indexed; index it again")
         case FetchFailed() if _timed_out(error):
-            return Refused(504, "the server that holds these bytes did not answer in time")
+            return HTTPRefusal(504, "the server that holds these bytes did not answer in time")
         case FetchFailed(absent=True):
-            return Refused(502, "the file that holds these bytes is not there any more")
+            return HTTPRefusal(502, "the file that holds these bytes is not there any more")
         case FetchFailed(denied=True):
-            return Refused(502, "the storage that holds these bytes does not give them out")
+            return HTTPRefusal(502, "the storage that holds these bytes does not give them out")
         case FetchFailed():
-            return Refused(502, "the storage that holds these bytes could not be read")
+            return HTTPRefusal(502, "the storage that holds these bytes could not be read")
         case CorruptChunk():
-            return Refused(502, "the bytes of this chunk are damaged: they do not decode")
+            return HTTPRefusal(502, "the bytes of this chunk are damaged: they do not decode")
         case Unsupported(reason=reason):
-            return Refused(501, f"this server cannot decode that [{reason}]")
+            return HTTPRefusal(501, f"this server cannot decode that [{reason}]")
         case InvalidMetadata():
-            return Refused(502, "the metadata of this array break Zarr's rules")
+            return HTTPRefusal(502, "the metadata of this array break Zarr's rules")
         case Forbidden():
-            return Refused(403, "the policy in force does not allow reading these bytes")
+            return HTTPRefusal(403, "the policy in force does not allow reading these bytes")
         case NotFound():
-            return Refused(404, "there is no such thing here")
+            return HTTPRefusal(404, "there is no such thing here")
         case BadRequest():
-            return Refused(400, "this request makes no sense for the array")
+            return HTTPRefusal(400, "this request makes no sense for the array")
         case TimeoutError():
-            return Refused(504, "the bytes did not come in time")
+            return HTTPRefusal(504, "the bytes did not come in time")
         case ByteatlasError():
-            return Refused(500, "this could not be read")
-    return Refused(500, "an error inside of the server; its log says more")
+            return HTTPRefusal(500, "this could not be read")
+    return HTTPRefusal(500, "an error inside of the server; its log says more")
 
 
 def _timed_out(error: BaseException) -> bool:

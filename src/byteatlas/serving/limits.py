@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from byteatlas.serving.faults import Refused
+from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.options import ServeOptions
 
 MOST_HEADERS = 100
@@ -27,11 +27,15 @@ class Gate:
 
     @contextmanager
     def entered(self, client: str) -> Iterator[None]:
-        """Count a request. Raises `Refused` with 503 or 429; then it is not counted."""
+        """Count a request. Raises `HTTPRefusal` with 503 or 429; then it is not counted."""
         if self._requests >= self._options.most_requests:
-            raise Refused(503, f"{self._requests} requests are under way, which is all that this server takes", AGAIN)
+            raise HTTPRefusal(
+                503, f"{self._requests} requests are under way, which is all that this server takes", AGAIN
+            )
         if self._clients[client] >= self._options.most_per_client:
-            raise Refused(429, f"{self._clients[client]} of your requests are under way; wait for some of them", AGAIN)
+            raise HTTPRefusal(
+                429, f"{self._clients[client]} of your requests are under way; wait for some of them", AGAIN
+            )
         self._requests += 1
         self._clients[client] += 1
         try:
@@ -56,7 +60,7 @@ class Room:
     async def holding(self, nbytes: int) -> AsyncIterator[None]:
         """Room for an answer while it is made and sent. One answer alone always has room.
 
-        Raises `Refused` with 503 when there was none for as long as an answer may take.
+        Raises `HTTPRefusal` with 503 when there was none for as long as an answer may take.
         """
         if self._waiting or not self._fits(nbytes):
             await self._wait(nbytes)
@@ -83,7 +87,7 @@ class Room:
                 self._waiting.remove((nbytes, turn))
             self._admit()
             if isinstance(error, TimeoutError):
-                raise Refused(503, "too many bytes are under way; ask again in a moment", AGAIN) from error
+                raise HTTPRefusal(503, "too many bytes are under way; ask again in a moment", AGAIN) from error
             raise
 
     def _admit(self) -> None:
@@ -94,8 +98,8 @@ class Room:
 
 
 def check_size(path: str, headers: list[tuple[bytes, bytes]]) -> None:
-    """Raises `Refused` for a request that is larger than any that a client of ours makes."""
+    """Raises `HTTPRefusal` for a request that is larger than any that a client of ours makes."""
     if len(path) > MOST_PATH:
-        raise Refused(414, f"the path is longer than {MOST_PATH} characters")
+        raise HTTPRefusal(414, f"the path is longer than {MOST_PATH} characters")
     if len(headers) > MOST_HEADERS or sum(len(k) + len(v) for k, v in headers) > MOST_HEADER_BYTES:
-        raise Refused(431, f"more than {MOST_HEADERS} headers, or {MOST_HEADER_BYTES} bytes of them")
+        raise HTTPRefusal(431, f"more than {MOST_HEADERS} headers, or {MOST_HEADER_BYTES} bytes of them")

@@ -67,7 +67,7 @@ def look(root: Node, query: str) -> JSON:
     return found | _image(pictures.plane(numbers[::-1] if _upwards(root, array) else numbers))
 
 
-def _image(picture: pictures.Picture) -> dict[str, JSON]:
+def _image(picture: pictures.PlanePicture) -> dict[str, JSON]:
     found: dict[str, JSON] = {"image": "data:image/png;base64," + base64.b64encode(picture.png).decode()}
     if picture.low is not None and picture.high is not None:
         found |= {"low": _number(picture.low), "high": _number(picture.high)}

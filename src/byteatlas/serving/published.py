@@ -18,9 +18,8 @@ from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, Vir
 from byteatlas.manifest.ops.common import all_arrays
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.origin import check_written
-from byteatlas.serving.bodies import Body, body_of
-from byteatlas.serving.cache import ByteCache
-from byteatlas.serving.faults import Refused
+from byteatlas.serving.bodies import Body, ByteCache, body_of
+from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.naming import may_be_named
 from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.tree import JSON_TYPE, ServedTree, ZarrFormat
@@ -55,7 +54,7 @@ class Published:
         return found if isinstance(found, ServedTree) else None
 
     def references(self) -> Body:
-        """The references as Kerchunk's JSON. Raises `Refused` where clients may not be told them, or there are none."""
+        """The references as Kerchunk's JSON. Raises `HTTPRefusal` where clients may not be told them, or there are none."""
         return self.once("references", self._references)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
@@ -71,12 +70,14 @@ class Published:
     def _references(self) -> Body:
         node = self.virtual
         if node is None:
-            raise Refused(404, "this is a Zarr store, which has no references")
+            raise HTTPRefusal(404, "this is a Zarr store, which has no references")
         chunks = sum(_count(array) for _, array in all_arrays(node))
         if chunks > self.options.most_references:
-            raise Refused(403, f"{chunks} references are more than this server puts into one document")
+            raise HTTPRefusal(403, f"{chunks} references are more than this server puts into one document")
         if not all(may_be_named(url, self.options.naming) for url in sources_of(node)):
-            raise Refused(403, "the files that hold the bytes are not named to clients; read the data through v2 or v3")
+            raise HTTPRefusal(
+                403, "the files that hold the bytes are not named to clients; read the data through v2 or v3"
+            )
         return body_of(_json(node), JSON_TYPE)
 
 
@@ -97,7 +98,7 @@ def _json(node: VirtualNode) -> bytes:
         check_written(node)
         write_json(node, text, MapWriteOptions(), version=1)
     except (Unsupported, Forbidden) as error:
-        raise Refused(403, "these references cannot be written down for others") from error
+        raise HTTPRefusal(403, "these references cannot be written down for others") from error
     return text.getvalue()
 
 

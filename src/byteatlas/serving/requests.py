@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from byteatlas.serving.faults import Refused
+from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.limits import check_size
 from byteatlas.serving.options import ServeOptions
 from byteatlas.types import Buffer
@@ -36,14 +36,14 @@ class Asked:
 
 
 def asked(scope: Mapping[str, Any]) -> Asked:
-    """The request of an ASGI scope. Raises `Refused` for one that is too large or has an impossible path."""
+    """The request of an ASGI scope. Raises `HTTPRefusal` for one that is too large or has an impossible path."""
     path, root = str(scope["path"]), str(scope.get("root_path") or "")
     pairs = list(scope["headers"])
     check_size(path, pairs)
     query = scope.get("query_string") or b""
     assert isinstance(query, bytes)
     if len(query) > 4096:
-        raise Refused(414, "the query is longer than 4096 characters")
+        raise HTTPRefusal(414, "the query is longer than 4096 characters")
     if root and path.startswith(root):
         path = path[len(root) :]
     client = scope.get("client")
@@ -59,14 +59,14 @@ def asked(scope: Mapping[str, Any]) -> Asked:
 
 
 def _segments(path: str) -> tuple[str, ...]:
-    """Raises `Refused` for segments that would lead elsewhere where segments are names of files."""
+    """Raises `HTTPRefusal` for segments that would lead elsewhere where segments are names of files."""
     if not path.isprintable() or "\\" in path or "\ufffd" in path:
-        raise Refused(400, "the path has characters that no path here has")
+        raise HTTPRefusal(400, "the path has characters that no path here has")
     parts = path.split("/")[1:]
     if parts and not parts[-1]:
         parts.pop()
     if any(part in ("", ".", "..") for part in parts):
-        raise Refused(400, "the path has empty segments, or segments of dots")
+        raise HTTPRefusal(400, "the path has empty segments, or segments of dots")
     return tuple(parts)
 
 
@@ -76,7 +76,7 @@ def range_of(headers: Mapping[str, str], size: int, etag: str) -> tuple[int, int
     Several ranges at once, other units and what is no range are left out of account, as a server may. ``If-Range``
     with another ETag, or with a date, asks for all.
 
-    Raises `Refused` (416) for a range that begins behind the end.
+    Raises `HTTPRefusal` (416) for a range that begins behind the end.
 
     >>> range_of({"range": "bytes=-3"}, 10, ""), range_of({"range": "bytes=4-"}, 10, ""), range_of({}, 10, "")
     ((7, 10), (4, 10), None)
@@ -93,7 +93,7 @@ def range_of(headers: Mapping[str, str], size: int, etag: str) -> tuple[int, int
     if first and last and int(last) < int(first):
         return None
     if start >= size or (not first and not int(last)):
-        raise Refused(416, f"there are only {size} bytes", {"content-range": f"bytes */{size}"})
+        raise HTTPRefusal(416, f"there are only {size} bytes", {"content-range": f"bytes */{size}"})
     return start, stop
 
 
@@ -143,9 +143,9 @@ def allowed_origin(origin: str | None, options: ServeOptions) -> str | None:
 
 
 def check_host(headers: Mapping[str, str], options: ServeOptions) -> None:
-    """Raises `Refused` (421) for a request to another name than this server's."""
+    """Raises `HTTPRefusal` (421) for a request to another name than this server's."""
     if options.hosts is None:
         return
     name = re.sub(r":\d+$", "", headers.get("host", "").strip().lower())
     if name not in options.hosts:
-        raise Refused(421, "this server is not asked under that name")
+        raise HTTPRefusal(421, "this server is not asked under that name")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from byteatlas.serving.bodies import Body
-from byteatlas.serving.faults import Refused
+from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.naming import is_web, may_be_named
 from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.requests import EXPOSED, METHODS, Asked, allowed_origin, differs, range_of, unchanged
@@ -62,11 +62,11 @@ def reply_to(request: Asked, body: Body, options: ServeOptions) -> Reply:
 
     It reads the first part, and so may block: a source that does not answer is a 502, not a torn answer.
 
-    Raises `Refused` for a condition that does not hold and a range that is not there; what reading raises.
+    Raises `HTTPRefusal` for a condition that does not hold and a range that is not there; what reading raises.
     """
     headers = _headers(request, body, options)
     if differs(request.headers, body.etag):
-        raise Refused(412, "what is there now has another ETag")
+        raise HTTPRefusal(412, "what is there now has another ETag")
     if unchanged(request.headers, body.etag):
         return Reply(304, headers, body)
     if options.redirect and body.url is not None and may_be_named(body.url, options.naming) and is_web(body.url):
@@ -112,7 +112,7 @@ def _cors(request: Asked | None, options: ServeOptions) -> dict[str, str]:
     return {**found, "access-control-allow-origin": allowed, "access-control-expose-headers": EXPOSED}
 
 
-async def send_refusal(outcome: Outcome, refused: Refused, options: ServeOptions) -> None:
+async def send_refusal(outcome: Outcome, refused: HTTPRefusal, options: ServeOptions) -> None:
     """A status code and a plain sentence; for a preflight what pages may ask."""
     headers = {**_cors(outcome.request, options), **SAFE, **refused.headers}
     if refused.status == 204:

@@ -19,8 +19,7 @@ from byteatlas.meta.keys import parse_key
 from byteatlas.meta.model import ArrayMeta, RegularGrid
 from byteatlas.normalised import NormalisedView, NormaliseOptions
 from byteatlas.normalised.arrays import NormalisedArray
-from byteatlas.serving.bodies import Body, body_of, stored_body
-from byteatlas.serving.cache import ByteCache
+from byteatlas.serving.bodies import Body, ByteCache, body_of, stored_body
 from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.passing import passed_meta
 from byteatlas.types import Shape

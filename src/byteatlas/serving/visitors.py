@@ -16,7 +16,7 @@ from byteatlas.pages import rendering
 from byteatlas.pages.bytemap import ByteMap, byte_map, colours_of
 from byteatlas.pages.cards import array_cards, attribute_lines, refusal_lines, summary, tree_lines
 from byteatlas.serving.bodies import Body, body_of
-from byteatlas.serving.faults import Refused
+from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.looking import look as look_at
 from byteatlas.serving.naming import public_name
 from byteatlas.serving.published import Published
@@ -104,7 +104,7 @@ def _overview(published: Published) -> str:
 def _has_references(published: Published) -> bool:
     try:
         published.references()
-    except Refused:
+    except HTTPRefusal:
         return False
     return True
 

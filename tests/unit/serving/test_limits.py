@@ -13,7 +13,7 @@ from tests.archives import small_archive
 from tests.serving import get, get_many, served
 
 from byteatlas.serving import ServeOptions, app
-from byteatlas.serving.faults import Refused
+from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.limits import Gate, Room
 from byteatlas.serving.options import LOOPBACK_HOSTS
 
@@ -123,7 +123,7 @@ def test_a_refused_request_is_not_counted() -> None:
     gate = Gate(ServeOptions(most_requests=1))
     with gate.entered("a"):
         for _ in range(3):
-            with pytest.raises(Refused, match="under way"), gate.entered("b"):
+            with pytest.raises(HTTPRefusal, match="under way"), gate.entered("b"):
                 pass
     with gate.entered("b"):
         pass
@@ -139,7 +139,7 @@ def test_answers_wait_for_room_and_give_up() -> None:
                 async with room.holding(nbytes):
                     said.append(name)
                     await asyncio.sleep(seconds)
-            except Refused as refused:
+            except HTTPRefusal as refused:
                 said.append(f"{name} {refused.status}")
 
         await asyncio.gather(
