@@ -18,7 +18,7 @@ from byteatlas.codecs import Pipeline, build_pipeline
 from byteatlas.meta import fill
 from byteatlas.meta.grid import boundaries, chunk_counts
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, RegularGrid
-from byteatlas.normalised.boxes import Box, boxes
+from byteatlas.normalised.boxes import ChunkBox, boxes
 from byteatlas.normalised.options import NormaliseOptions
 from byteatlas.normalised.types import serializer, standard_type
 from byteatlas.types import Shape
@@ -35,7 +35,7 @@ class NormalisedArray:
     Raises `Unsupported` for data types that plain Zarr does not have.
     """
 
-    __slots__ = ("_most", "_pipeline", "_source", "meta")
+    __slots__ = ("_most", "_pipeline", "meta", "source")
 
     def __init__(self, source: Array, dims: tuple[str, ...], shape: Shape, options: NormaliseOptions) -> None:
         data_type = standard_type(source.meta.data_type, options.zarr_format)
@@ -43,7 +43,7 @@ class NormalisedArray:
         codecs = (serializer(data_type), *_compression(options))
         encoding = Encoding(codecs)
         three = options.zarr_format == 3
-        self._source = source
+        self.source = source
         self.meta = replace(
             source.meta,
             shape=shape,
@@ -74,20 +74,21 @@ class NormalisedArray:
             out.update(self._box(box))
         return out
 
-    def _box(self, box: Box) -> dict[Shape, bytes]:
+    def _box(self, box: ChunkBox) -> dict[Shape, bytes]:
         assert isinstance(self.meta.grid, RegularGrid)
         chunk_shape = self.meta.grid.chunk_shape
         values = self._read(box, chunk_shape)
         found: dict[Shape, bytes] = {}
         for nth in itertools.product(*(range(len(axis)) for axis in box.positions)):
-            part = values[tuple(slice(i * n, (i + 1) * n) for i, n in zip(nth, chunk_shape, strict=True))]
+            where: tuple[Any, ...] = tuple(slice(i * n, (i + 1) * n) for i, n in zip(nth, chunk_shape, strict=True))
+            part = values[(*where, ...)]  # an array, without axes too
             position = tuple(axis[i] for axis, i in zip(box.positions, nth, strict=True))
             found[position] = self._pipeline.encode(np.ascontiguousarray(part).reshape(chunk_shape))
         return found
 
-    def _read(self, box: Box, chunk_shape: Shape) -> NDArray[Any]:
+    def _read(self, box: ChunkBox, chunk_shape: Shape) -> NDArray[Any]:
         """The values of a box, whole chunks one after the other; beyond the array's end its fill value."""
-        source = self._source
+        source = self.source
         wanted = [_elements(axis, n) for axis, n in zip(box.positions, chunk_shape, strict=True)]
         inside = [at < n for at, n in zip(wanted, source.shape, strict=True)]
         whole = all(bool(i.all()) for i in inside)

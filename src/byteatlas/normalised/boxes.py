@@ -10,7 +10,7 @@ from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class ChunkBox:
     """All combinations of some positions along each axis of a chunk grid; positions ascend."""
 
     positions: tuple[tuple[int, ...], ...]
@@ -20,7 +20,7 @@ class Box:
         return math.prod(map(len, self.positions))
 
 
-def boxes(chunks: Sequence[Shape], most: int) -> Iterator[Box]:
+def boxes(chunks: Sequence[Shape], most: int) -> Iterator[ChunkBox]:
     """Boxes of at most ``most`` chunks (one at least) that hold each of these grid positions once.
 
     >>> [b.positions for b in boxes([(0, 1), (0, 2), (3, 1)], 10)]
@@ -30,7 +30,7 @@ def boxes(chunks: Sequence[Shape], most: int) -> Iterator[Box]:
     if not unique:
         return
     positions = tuple(tuple(sorted(set(axis))) for axis in zip(*unique, strict=True))
-    box = Box(positions)
+    box = ChunkBox(positions)
     if box.size == len(unique) <= max(most, 1):
         yield box
         return

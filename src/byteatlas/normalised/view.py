@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import TypeAlias
 
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.dimensions import Dimensions, lengths_above
+from byteatlas.array.writing.identity import source_identity
 from byteatlas.errors import BadRequest, ByteatlasError, InvalidMetadata, Unsupported
 from byteatlas.meta import v2, v3
 from byteatlas.meta.json_text import json_text
 from byteatlas.meta.keys import chunk_key, parse_key
 from byteatlas.meta.model import GroupMeta
 from byteatlas.normalised.arrays import NormalisedArray
-from byteatlas.normalised.dimensions import Dimensions, lengths_above
 from byteatlas.normalised.options import DEFAULT, NormaliseOptions
 from byteatlas.types import JSON, Shape
 
@@ -37,6 +38,17 @@ class NormalisedView:
 
     def __reduce__(self) -> tuple[type[NormalisedView], tuple[Node, NormaliseOptions]]:
         return NormalisedView, (self.node, self.options)
+
+    def __eq__(self, other: object) -> bool:
+        """Views of the same places of the same bytes, with the same metadata."""
+        if not isinstance(other, NormalisedView) or self.options != other.options:
+            return False
+        return self.node is other.node or (self.documents() == other.documents() and self._bytes == other._bytes)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"NormalisedView({self.node!r})"
 
     @property
     def arrays(self) -> Mapping[str, NormalisedArray]:
@@ -64,6 +76,10 @@ class NormalisedView:
         path, position = place
         return self.arrays[path].chunk(position)
 
+    def has_chunk(self, key: str) -> bool:
+        """Whether a key is that of a chunk of some grid."""
+        return self._place(key) is not None
+
     def chunks(self, keys: Sequence[str]) -> list[bytes | ByteatlasError | None]:
         """Several chunks, in the order of the keys. Those of one array are read together.
 
@@ -81,7 +97,7 @@ class NormalisedView:
                     out[number] = found
         return out
 
-    def keys(self) -> Iterator[str]:
+    def every_key(self) -> Iterator[str]:
         """Every key: the documents', then the chunks'."""
         yield from self.documents()
         for path in self.arrays:
@@ -95,6 +111,11 @@ class NormalisedView:
             yield base + chunk_key(array.meta.keys, position)
 
     # --- what is made once
+
+    @cached_property
+    def _bytes(self) -> dict[str, str]:
+        """Where each array's bytes lie."""
+        return {path: source_identity(array.source) for path, array in self.arrays.items()}
 
     @cached_property
     def _parts(self) -> tuple[dict[str, NormalisedArray], Refusals]:

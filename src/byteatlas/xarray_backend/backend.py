@@ -14,6 +14,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 from byteatlas.api.opening import open as open_node
 from byteatlas.api.targets import place_of
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.dimensions import lengths_above
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import MAP_SUFFIXES
@@ -22,7 +23,6 @@ from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import Policy
 from byteatlas.io.stamp import Check
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
-from byteatlas.normalised.dimensions import lengths_above
 from byteatlas.store.base import Store
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace

@@ -12,8 +12,8 @@ from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
 from byteatlas.array import Array, Group
+from byteatlas.array.dimensions import Dimensions
 from byteatlas.meta.attributes import MASKS
-from byteatlas.normalised.dimensions import Dimensions
 from byteatlas.xarray_backend.attributes import cf_attributes
 from byteatlas.xarray_backend.encoding import encoding_of
 from byteatlas.xarray_backend.lazy import LazyArray

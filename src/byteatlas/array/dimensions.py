@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from byteatlas.array import Array, Group, Node
+from byteatlas.array.array import Array
+from byteatlas.array.group import Group, Node
 from byteatlas.values import dataclass, field
 
 
