@@ -29,13 +29,9 @@ class Gate:
     def entered(self, client: str) -> Iterator[None]:
         """Count a request. Raises `HTTPRefusal` with 503 or 429; then it is not counted."""
         if self._requests >= self._options.most_requests:
-            raise HTTPRefusal(
-                503, f"{self._requests} requests are under way, which is all that this server takes", AGAIN
-            )
+            raise HTTPRefusal(503, f"{self._requests} requests are under way, all that this server takes", AGAIN)
         if self._clients[client] >= self._options.most_per_client:
-            raise HTTPRefusal(
-                429, f"{self._clients[client]} of your requests are under way; wait for some of them", AGAIN
-            )
+            raise HTTPRefusal(429, f"{self._clients[client]} of your requests are under way; wait for some", AGAIN)
         self._requests += 1
         self._clients[client] += 1
         try:

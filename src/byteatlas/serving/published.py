@@ -54,7 +54,7 @@ class Published:
         return found if isinstance(found, ServedTree) else None
 
     def references(self) -> Body:
-        """The references as Kerchunk's JSON. Raises `HTTPRefusal` where clients may not be told them, or there are none."""
+        """The references as Kerchunk's JSON. Raises `HTTPRefusal` where there are none that may be told."""
         return self.once("references", self._references)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
@@ -75,9 +75,7 @@ class Published:
         if chunks > self.options.most_references:
             raise HTTPRefusal(403, f"{chunks} references are more than this server puts into one document")
         if not all(may_be_named(url, self.options.naming) for url in sources_of(node)):
-            raise HTTPRefusal(
-                403, "the files that hold the bytes are not named to clients; read the data through v2 or v3"
-            )
+            raise HTTPRefusal(403, "the files that hold the bytes are not named to clients; read through v2 or v3")
         return body_of(_json(node), JSON_TYPE)
 
 
