@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from byteatlas.cli.common import Size, count_text, storage_option
+from byteatlas.cli.common import Size, count_text, json_option, print_json, storage_option
 from byteatlas.io.access import Access
 
 
@@ -25,6 +25,7 @@ from byteatlas.io.access import Access
     "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="Seconds for an answer."
 )
 @storage_option
+@json_option
 def serve(
     targets: tuple[str, ...],
     host: str,
@@ -40,6 +41,7 @@ def serve(
     most_requests: int,
     timeout: float,
     access: Access,
+    as_json: bool,
 ) -> None:
     """Serve reference maps, archive files and Zarr stores over HTTP, as Zarr versions 2 and 3 side by side.
 
@@ -78,7 +80,10 @@ def serve(
     if not here:
         warning = f"{host} can be reached from other machines: everybody there can read what is served"
         click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {warning}", err=True)
-    for name in application.library.published:
+    published = list(application.library.published)
+    if as_json:
+        print_json({"url": listening.url, "names": published})
+    for name in () if as_json else published:
         click.echo(f"serving {click.style(name, bold=True)} at {listening.url}{name}/ (Zarr: v2/, v3/)")
     run(application, listening)
 
