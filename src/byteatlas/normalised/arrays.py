@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array import Array
+from byteatlas.array.reading.fetching.pool import ReadScratch, run_tasks
 from byteatlas.array.reading.opening import fill_of
 from byteatlas.array.writing.copy import mask_of
 from byteatlas.array.writing.create import default_chunks
@@ -78,13 +79,18 @@ class NormalisedArray:
         assert isinstance(self.meta.grid, RegularGrid)
         chunk_shape = self.meta.grid.chunk_shape
         values = self._read(box, chunk_shape)
-        found: dict[Shape, bytes] = {}
-        for nth in itertools.product(*(range(len(axis)) for axis in box.positions)):
-            where: tuple[Any, ...] = tuple(slice(i * n, (i + 1) * n) for i, n in zip(nth, chunk_shape, strict=True))
+        places = list(itertools.product(*(range(len(axis)) for axis in box.positions)))
+        found: list[bytes] = [b""] * len(places)
+
+        def encode(number: int, scratch: ReadScratch) -> None:
+            inside = zip(places[number], chunk_shape, strict=True)
+            where: tuple[Any, ...] = tuple(slice(i * n, (i + 1) * n) for i, n in inside)
             part = values[(*where, ...)]  # an array, without axes too
-            position = tuple(axis[i] for axis, i in zip(box.positions, nth, strict=True))
-            found[position] = self._pipeline.encode(np.ascontiguousarray(part).reshape(chunk_shape))
-        return found
+            found[number] = self._pipeline.encode(np.ascontiguousarray(part).reshape(chunk_shape))
+
+        run_tasks(len(places), encode, self.source.options.workers())
+        positions = itertools.product(*box.positions)
+        return dict(zip(positions, found, strict=True))
 
     def _read(self, box: ChunkBox, chunk_shape: Shape) -> NDArray[Any]:
         """The values of a box, whole chunks one after the other; beyond the array's end its fill value."""

@@ -30,6 +30,9 @@ from byteatlas.types import JSON, Shape
 from byteatlas.zarr_codecs.base import Configured, refuse_encoding
 from byteatlas.zarr_codecs.specs import array_of, bytes_of, data_type_of
 
+MOST_PIPELINES = 4096
+"""Kept for one array; beyond this they are built anew."""
+
 
 class Encodings(Configured, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):  # type: ignore[misc]  # an extra
     """The codec of an array with several encodings. zarr-python tells it the array's grid when it validates it."""
@@ -50,6 +53,7 @@ class Encodings(Configured, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
         grid = grid_of(_plain(chunk_grid.to_dict()), tuple(shape))
         self._counts = chunk_counts(tuple(shape), grid)
         self.__dict__.pop("_parsed", None)
+        self.__dict__.pop("_pipelines", None)
         _ = self._parsed
 
     @cached_property
@@ -58,32 +62,45 @@ class Encodings(Configured, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
             raise Unsupported("codec", f"codec {self.name!r} was not told the array's grid: it must be the only codec")
         return encodings.parse(self.configuration, self._counts)
 
-    def _pipeline(self, encoding: Encoding, chunk_spec: ZarrSpec) -> Pipeline:
-        shape = tuple(chunk_spec.shape) if encoding.chunk_shape is None else encoding.chunk_shape
-        return build_pipeline(encoding, data_type_of(chunk_spec.dtype), shape, chunk_spec.fill_value)
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made anew: pipelines are functions."""
+        return {"configuration": self.configuration, "_counts": self._counts}
 
-    def _encoding(self, path: str) -> Encoding:
+    @cached_property
+    def _pipelines(self) -> dict[tuple[int, tuple[int, ...]], Pipeline]:
+        """Pipelines that were built, by encoding and chunk shape: building one takes as long as decoding a chunk."""
+        return {}
+
+    def _pipeline(self, number: int, chunk_spec: ZarrSpec) -> Pipeline:
+        place = (number, tuple(chunk_spec.shape))
+        found = self._pipelines.get(place)
+        if found is None:
+            encoding = self._parsed[0][number]
+            shape = place[1] if encoding.chunk_shape is None else encoding.chunk_shape
+            found = build_pipeline(encoding, data_type_of(chunk_spec.dtype), shape, chunk_spec.fill_value)
+            if len(self._pipelines) < MOST_PIPELINES:
+                self._pipelines[place] = found
+        return found
+
+    def _number(self, path: str) -> int:
         """The encoding of the chunk under a key."""
-        counts = self._counts or ()
-        known, column = self._parsed
-        if column is None:
-            return known[0]
-        return known[int(column[flat_index(path, counts)])]
+        column = self._parsed[1]
+        return 0 if column is None else int(column[flat_index(path, self._counts or ())])
 
     async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: ZarrSpec) -> NDBuffer | None:
-        encoding = self._encoding(str(byte_getter.path))
+        number = self._number(str(byte_getter.path))
         data: ZarrBuffer | None = await byte_getter.get(prototype=chunk_spec.prototype)
         if data is None:
             return None
-        found = await asyncio.to_thread(self._pipeline(encoding, chunk_spec).decode, bytes_of(data))
+        found = await asyncio.to_thread(self._pipeline(number, chunk_spec).decode, bytes_of(data))
         return array_of(selected(found, selection), chunk_spec)
 
     async def _decode_single(self, chunk_data: ZarrBuffer, chunk_spec: ZarrSpec) -> NDBuffer:
         """Without the key: possible where all chunks have one encoding."""
-        known, column = self._parsed
+        column = self._parsed[1]
         if column is not None and bool(column.any()):
             raise Unsupported("codec", f"codec {self.name!r} needs the chunk's key, which this reader does not tell it")
-        found = await asyncio.to_thread(self._pipeline(known[0], chunk_spec).decode, bytes_of(chunk_data))
+        found = await asyncio.to_thread(self._pipeline(0, chunk_spec).decode, bytes_of(chunk_data))
         return array_of(selected(found, tuple(slice(0, n) for n in chunk_spec.shape)), chunk_spec)
 
     async def _encode_single(self, chunk_data: NDBuffer, chunk_spec: ZarrSpec) -> ZarrBuffer | None:

@@ -60,7 +60,7 @@ def by_icechunk(vg: Any, folder: Path) -> Any:
     return repository.readonly_session("main").store
 
 
-WAYS = {
+WAYS: dict[str, Any] = {
     "fsspec references": by_references,
     "icechunk": by_icechunk,
     "our store": lambda vg, folder: ba.zarr_store(third(vg)),

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.differential.interoperation.readers import equal
 from tests.places import FIXTURES
@@ -18,7 +17,7 @@ fsspec = pytest.importorskip("fsspec")
 
 FILES = sorted(
     path.relative_to(FIXTURES).as_posix()
-    for pattern in ("*/*.nc", "*/*.h5", "*/*.tif", "*/*.fits", "*/*.grib*")
+    for pattern in ("*/*.nc", "*/*.h5", "*/*.tif", "*/*.fits", "*/*.grib", "*/*.grib?")
     for path in FIXTURES.glob(pattern)
 )
 NO_TYPE = "No Zarr data type found"
@@ -51,8 +50,8 @@ def test_equal_or_listed(name: str, zarr_format: Any, tmp_path: Path) -> None:
         try:
             found = zarr.open_array(store, path=path, mode="r", zarr_format=3 if third else 2)[...]
         except ValueError as error:
-            assert NO_TYPE in str(error), path
-            assert refused(array), path
+            if NO_TYPE not in str(error) or not refused(array):
+                raise
             continue
         assert equal(found, array[...]), path
         compared += 1

@@ -62,7 +62,8 @@ def test_loaded_variables_go_into_the_map(tmp_path: Path) -> None:
     found = opened("tiff/geotiff.tif", loadable_variables=["x", "y"])
     ba.write(from_virtual(found), tmp_path / "map.json")
     ours = ba.scan(FIXTURES / "tiff" / "geotiff.tif").to_xarray()
-    again = ba.load(tmp_path / "map.json").to_xarray()
+    loaded: Any = ba.load(tmp_path / "map.json")
+    again = loaded.to_xarray()
     for name in ("x", "y", "data"):
         np.testing.assert_array_equal(again[name].to_numpy(), ours[name].to_numpy())
 
