@@ -6,6 +6,7 @@ was imported before, the module can be called ("Customizing module attribute acc
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import ModuleType
 from typing import Any
@@ -22,4 +23,5 @@ class _Verb(ModuleType):
         return zarr_store(*args, **options)
 
 
+__signature__ = inspect.signature(zarr_store)
 sys.modules[__name__].__class__ = _Verb
