@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from byteatlas.pages.numbers import count_text as count_text
+from byteatlas.pages.numbers import size_text as size_text
 from byteatlas.progress import OnProgress
 from byteatlas.types import JSON
 
@@ -158,26 +160,3 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic 
         if not number.isdigit() or unit not in self.units:
             self.fail(f"{value!r} is no size; examples: 500, 64kB, 4MiB", param, ctx)
         return int(number) * self.units[unit]
-
-
-def size_text(n: int) -> str:
-    """Bytes for people.
-
-    >>> size_text(0), size_text(999), size_text(1234), size_text(5_300_000_000)
-    ('0 B', '999 B', '1.2 kB', '5.3 GB')
-    """
-    value = float(n)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if value < 999.5 or unit == "TB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError("unreachable")
-
-
-def count_text(n: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count_text(1, "array"), count_text(2, "array"), count_text(2000, "entry", "entries")
-    ('1 array', '2 arrays', '2,000 entries')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
