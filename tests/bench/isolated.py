@@ -38,7 +38,9 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
         decode = getattr(imagecodecs, f"{name}_decode")
         timed = {
             "in place": partial(decode, data),
-            f"apart, process {'kept' if name in KEPT else 'for each'}": partial(decode_apart, name, data, 4 * array.nbytes),
+            f"apart, process {'kept' if name in KEPT else 'for each'}": partial(
+                decode_apart, name, data, 4 * array.nbytes
+            ),
         }
         rows += interleaved(f"isolated decoder: {name}", timed, ROUNDS, array.nbytes)
     return rows
