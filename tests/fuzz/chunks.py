@@ -74,13 +74,13 @@ def attack(name: str, seed: int, cases: int, begin: Callable[[int, bytes], None]
 Attack: TypeAlias = Callable[[str, int, int, Callable[[int, bytes], None]], list[str]]
 
 
-def apart(name: str, seed: int, cases: int, how: Attack = attack) -> list[str]:
+def apart(name: str, seed: int, cases: int, attacking: Attack = attack) -> list[str]:
     """The same in a fork: also tells of chunks that end the process, hang it, or take more than `MEMORY`."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     child = os.fork()
     if not child:
-        _attack_and_end(name, seed, cases, writing, how)
+        _attack_and_end(name, seed, cases, writing, attacking)
     os.close(writing)
     with os.fdopen(reading, "rb") as stream:
         lines = stream.read().decode("utf-8", "replace").splitlines()
@@ -96,7 +96,7 @@ def apart(name: str, seed: int, cases: int, how: Attack = attack) -> list[str]:
     return found
 
 
-def _attack_and_end(name: str, seed: int, cases: int, writing: int, how: Attack) -> None:
+def _attack_and_end(name: str, seed: int, cases: int, writing: int, attacking: Attack) -> None:
     status = 9
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -112,7 +112,7 @@ def _attack_and_end(name: str, seed: int, cases: int, writing: int, how: Attack)
             os.write(writing, f"{case} {data[:400].hex()}\n".encode())
 
         with np.errstate(all="ignore"):
-            for line in how(name, seed, cases, begin):
+            for line in attacking(name, seed, cases, begin):
                 os.write(writing, ("!" + " ".join(line.split()) + "\n").encode("utf-8", "replace"))
         status = 0
     except BaseException:

@@ -1,7 +1,7 @@
 """Writes ``sound_chunks.json``: chunks that other programs' encoders made, for codecs that have no encoder of ours.
 
-``python -m tests.fuzz.make_sound_chunks`` reads the files that the fixtures' scripts make, and keeps the smallest chunks
-of each chain.
+``python -m tests.fuzz.make_sound_chunks`` reads the files that the fixtures' scripts make, and keeps the smallest
+chunks of each chain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group
 from byteatlas.array.reading.decoding import pipelines
-from byteatlas.codecs import Pipeline
+from byteatlas.codecs import Pipeline, build_pipeline
 from byteatlas.errors import ByteatlasError
 from byteatlas.meta.dtypes import from_numpy
 
@@ -82,8 +82,8 @@ def read(path: Path) -> None:
 
 def main() -> None:
     found: dict[str, list[dict[str, Any]]] = {}
-    known: dict[int, tuple[Any, ...]] = {}
-    build, decode, kept = pipelines.build_pipeline, Pipeline.decode, []
+    known: dict[int, tuple[Any, Any, Any]] = {}
+    build, decode, kept = build_pipeline, Pipeline.decode, []
 
     def built(how: Any, data_type: Any, shape: Any, fill: Any, registry: Any) -> Pipeline:
         made = build(how, data_type, shape, fill, registry)

@@ -96,7 +96,7 @@ def test_a_tiff_of_very_many_images(tmp_path: Path, same: str) -> None:
     with at_most(10):
         if same == "size":
             found = ba.scan(str(path))
-            assert found["data"].meta.shape[0] == count
+            assert found.arrays["data"].meta.shape[0] == count
         else:
             with pytest.raises(Unsupported, match="too-large"):
                 ba.scan(str(path))

@@ -18,7 +18,7 @@ from byteatlas.scanning.parsers import elsewhere, gather, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.layout import Virtual
-from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft
+from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft, UserDefined
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping, numbered, parse_mappings
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, H5Group, open_file, walk
@@ -114,20 +114,21 @@ class LinkedFiles:
 
     def follow(self, file: File, group: int, link: Link, walk: PathWalk | None = None) -> tuple[File, int]:
         """The object that a member of a group stands for. Raises as `resolve`."""
-        if type(link.target) is Hard:
-            return file, link.target.address
+        target = link.target
+        if isinstance(target, Hard):
+            return file, target.address
         walk = walk or PathWalk()
         walk.links += 1
         if walk.links > MOST_LINKS:
             raise Unsupported(Reason.LINK, f"link {link.name!r} leads in a circle, or over more than {MOST_LINKS}")
-        match link.target:
+        match target:
             case Soft(path):
                 return self.resolve(file, group, path, walk)
             case External(name, path):
                 other = self.external(file, name)
                 return self.resolve(other, other.root, "/" + path, walk)
-            case target:
-                raise Unsupported(Reason.LINK, f"link {link.name!r} is of the user-defined class {target.kind}")
+            case UserDefined(kind):
+                raise Unsupported(Reason.LINK, f"link {link.name!r} is of the user-defined class {kind}")
 
     def members(self, file: File, group: int) -> dict[str, Link]:
         """A group's links by name. Raises `Unsupported` when the object is no group."""
