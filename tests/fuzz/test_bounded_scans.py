@@ -177,3 +177,18 @@ def test_lists_that_do_not_end_in_metadata_of_hdf_eos() -> None:
         parse_odl("A=(\n" + "1\n" * 400_000)
         parse_odl("A=1" + " " * 400_000 + "x" + " " * 400_000)
     assert parse_odl(" A = (1,\n 2)  \n B=3") == {"A": [1, 2], "B": 3}
+
+
+def test_an_object_that_is_a_dataset_and_a_group(tmp_path: Path) -> None:
+    """libhdf5 takes it for a group: a damaged message type (18 became 2) once gave values that h5py does not give."""
+    path = tmp_path / "both.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.arange(4), track_times=True)
+        address = h5py.h5o.get_info(file["x"].id).addr
+    data = bytearray(path.read_bytes())
+    at = data.index(struct.pack("<HH", 0x12, 8), address)
+    data[at : at + 2] = struct.pack("<H", 2)
+    path.write_bytes(data)
+    found = ba.scan(str(path), on_refusal="ignore")
+    assert [(item.path, item.status, item.reason) for item in found.report] == [("x", "refused", "corrupt")]
+    assert not found.arrays
