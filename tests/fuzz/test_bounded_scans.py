@@ -192,3 +192,16 @@ def test_an_object_that_is_a_dataset_and_a_group(tmp_path: Path) -> None:
     found = ba.scan(str(path), on_refusal="ignore")
     assert [(item.path, item.status, item.reason) for item in found.report] == [("x", "refused", "corrupt")]
     assert not found.arrays
+
+
+def test_members_of_a_compound_that_overlap(tmp_path: Path) -> None:
+    """libhdf5 converts them one after the other, over one another: what comes out is neither."""
+    path = tmp_path / "overlap.h5"
+    kind = np.dtype([("r", "<f4"), ("i", "<f4")])
+    with h5py.File(path, "w") as file:
+        file["x"] = np.ones(3, kind)
+    data = path.read_bytes()
+    at = data.index(b"i\0" + bytes(6) + struct.pack("<I", 4))
+    path.write_bytes(data[: at + 8] + struct.pack("<I", 2) + data[at + 12 :])
+    found = ba.scan(str(path), on_refusal="ignore")
+    assert [(item.path, item.reason) for item in found.report] == [("x", "corrupt")]
