@@ -100,10 +100,62 @@ def test_zfp_needs_to_know_what_it_decodes_to() -> None:
         of_bytes(("gzip", {}), (ZFP, header))
 
 
-def test_elements_of_another_layout() -> None:
-    layout = {"kind": "plain", "dtype": "<i4"}
-    with fault(InvalidMetadata, "layout"):
-        chain(("byteatlas.hdf5-elements", {"layout": layout}), dtype="u1")
+ELEMENTS = "byteatlas.hdf5-elements"
+INTEGER = {"kind": "integer", "size": 4, "order": "<", "offset": 3, "precision": 12, "signed": True}
+REAL = {"kind": "float", "size": 4, "order": "<", "sign": 31, "exponent_at": 23, "exponent": 8, "mantissa_at": 0,
+        "mantissa": 23, "bias": 127, "implied": True}  # fmt: skip
+
+
+def arrays(depth: int) -> Any:
+    layout: Any = "|u1"
+    for _ in range(depth):
+        layout = {"kind": "array", "dims": [1], "base": layout}
+    return layout
+
+
+LAYOUTS: list[tuple[Any, str]] = [
+    ("<i4", "an element layout of int32 for an array of uint8"),
+    (arrays(33), "an element layout nested too deep"),
+    (None, "not an element layout: "),
+    ({}, "not an element layout: 'kind'"),
+    ("|O", "not an element layout: type '|O'"),
+    ("i4,i4", "not an element layout: type 'i4,i4'"),
+    ("(2,)i4", "not an element layout: type '(2,)i4'"),
+    ({"kind": "bool", "size": 0}, "an element layout of 0 bytes"),
+    ({"kind": "bool", "size": True}, "True where a count should be"),
+    ({"kind": "bool", "size": (1 << 32) + 1}, "4294967297 where a count should be"),
+    ({"kind": "array", "dims": [1 << 31, 2], "base": "<i2"}, "an element layout of 8589934592 bytes"),
+    ({"kind": "array", "dims": [-1], "base": "<i2"}, "-1 where a count should be"),
+    ({"kind": "record", "size": 4, "fields": []}, "a record's fields do not fit it"),
+    ({"kind": "record", "size": 4, "fields": [["a", 1, "<i4"]]}, "a record's fields do not fit it"),
+    ({"kind": "text", "size": 4, "padding": 3}, "padding 3"),
+    ({**INTEGER, "size": 9}, "a number of 9 bytes, order '<'"),
+    ({**INTEGER, "order": "="}, "a number of 4 bytes, order '='"),
+    ({**INTEGER, "offset": 21}, "12 bits at bit 21 of 4 bytes"),
+    ({**INTEGER, "precision": 0}, "0 bits at bit 3 of 4 bytes"),
+    ({**INTEGER, "kind": "complex"}, "kind 'complex'"),
+    ({**REAL, "sign": 32}, "1 bits at bit 32 of 4 bytes"),
+    ({**REAL, "exponent": 10}, "10 bits at bit 23 of 4 bytes"),
+    ({**REAL, "mantissa": 33}, "33 bits at bit 0 of 4 bytes"),
+]
+
+
+@pytest.mark.parametrize(("layout", "words"), LAYOUTS)
+def test_layouts_of_elements(layout: Any, words: str) -> None:
+    with fault(InvalidMetadata, f"codec '{ELEMENTS}': ", words):
+        chain((ELEMENTS, {"layout": layout}))
+
+
+def test_elements_that_numpy_has_no_types_for() -> None:
+    target = chain((ELEMENTS, {"layout": INTEGER}), dtype="i4", shape=(2,))
+    assert target.decode(struct.pack("<II", 5 << 3, 0xFFF << 3 | 0xF0000007)).tolist() == [5, -1]
+    with fault(CorruptChunk, f"{ELEMENTS}: 7 bytes where there should be 8"):
+        target.decode(bytes(7))
+    with fault(Unsupported, "only decodes", "[codec]"):
+        target.encode(np.zeros(2, "i4"))
+    real = chain((ELEMENTS, {"layout": REAL}), dtype="f4", shape=(3,))
+    values = np.array([1.5, -0.0, np.inf], "<f4")
+    assert real.decode(values.tobytes()).tobytes() == values.tobytes()
 
 
 def test_a_plugin_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

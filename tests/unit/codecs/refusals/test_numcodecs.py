@@ -242,9 +242,7 @@ ENCODERS: list[tuple[str, Configuration, type[ByteatlasError], str]] = [
 
 
 @pytest.mark.parametrize(("name", "configuration", "kind", "words"), ENCODERS)
-def test_what_encoders_refuse(
-    name: str, configuration: Configuration, kind: type[ByteatlasError], words: str
-) -> None:
+def test_what_encoders_refuse(name: str, configuration: Configuration, kind: type[ByteatlasError], words: str) -> None:
     with fault(kind, words):
         of_bytes((name, configuration), shape=(4, 8)).encode(np.zeros((4, 8), np.uint8))
 
@@ -375,6 +373,16 @@ def test_pcodec_of_complex_numbers() -> None:
     other = chain(("numcodecs.pcodec", {}), dtype="c16", shape=(3,))
     with fault(CorruptChunk, "pcodec: "):
         other.decode(target.encode(values))
+
+
+def test_a_release_of_pcodec_that_gives_fewer_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    import imagecodecs
+
+    target = chain(("numcodecs.pcodec", {}), dtype="i4", shape=(2,))
+    data = target.encode(np.array([1, 2], "i4"))
+    monkeypatch.setattr(imagecodecs, "pcodec_decode", lambda data, shape, dtype: np.zeros(1, dtype))
+    with fault(CorruptChunk, "pcodec: 1 elements where the chunk has 2"):
+        target.decode(data)
 
 
 # ------------------------------------------------------------------------------------------------------ kerchunk
