@@ -61,7 +61,7 @@ SENSELESS: list[Case] = [
     ("numcodecs.record_member", {"dtype": "<q9", "member": "a"}, "dtype: '<q9'"),
     ("numcodecs.record_member", {"dtype": [["a", "V268435457"]], "member": "a"}, "elements of 268435457 bytes"),
     ("numcodecs.record_member", {"dtype": "|V0", "member": "a"}, "elements of 0 bytes"),
-    ("numcodecs.FITSAscii", {"indtypes": [["a", "S8"]], "outdtypes": [["a", "<f8"], ["b", "<f4"]]}, "no whole elements"),
+    ("numcodecs.FITSAscii", {"indtypes": [["a", "S8"]], "outdtypes": [["a", "<f8"], ["b", "<f4"]]}, "no whole element"),
 ]  # fmt: skip
 
 

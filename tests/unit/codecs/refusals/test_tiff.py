@@ -1,4 +1,4 @@
-"""Codecs of TIFF: what their configurations and tiles may not say, and values of samples that NumPy has no types for."""
+"""Codecs of TIFF: what their configurations and tiles may not say, and samples that NumPy has no types for."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ SENSELESS: list[tuple[str, Configuration, str]] = [
     (PLANES, {"itemsize": 3, "row": 4, "stride": 1}, "8 bytes are no whole elements of 3 bytes"),
     ("numcodecs.imagecodecs_packints", {"dtype": "|u1", "bitspersample": 4, "bitorder": "<"}, "packints"),
     ("numcodecs.imagecodecs_packints", {"dtype": "|u1", "bitspersample": 9}, "9 bits as uint8, rows of 0"),
-    ("numcodecs.imagecodecs_packints", {"dtype": "|u1", "bitspersample": 3, "runlen": 3}, "8 samples are no whole rows"),
-    ("numcodecs.imagecodecs_delta", {"dtype": "<u4", "shape": [3]}, "shape (3,) of uint32 along axis -1 does not fit 8"),
+    ("numcodecs.imagecodecs_packints", {"dtype": "|u1", "bitspersample": 3, "runlen": 3}, "8 samples are no whole row"),
+    ("numcodecs.imagecodecs_delta", {"dtype": "<u4", "shape": [3]}, "shape (3,) of uint32 along axis -1 does not fit"),
     ("numcodecs.imagecodecs_delta", {"dtype": "|S3"}, "dtype: '|S3' is not possible here"),
     ("numcodecs.imagecodecs_delta", {"dtype": "<c16"}, "dtype: '<c16' is not possible here"),
     ("numcodecs.imagecodecs_delta", {"dtype": "|u1", "shape": [8], "axis": 1}, "along axis 1 does not fit 8 bytes"),
