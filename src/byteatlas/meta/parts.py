@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import Unsupported
+from byteatlas.meta.dtypes import MOST_AXES
 from byteatlas.meta.model import ChunkGrid, ChunkKeys, CodecSpec, RectilinearGrid, RegularGrid
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON, Shape
@@ -17,7 +18,6 @@ from byteatlas.types import JSON, Shape
 MOST_LENGTH = 1 << 63
 MOST_CHUNKS = 1 << 24
 """Chunks along one axis of a rectilinear grid."""
-MOST_AXES = 64
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """The attribute in which version 2 keeps dimension names (xarray's convention)."""
 _URL = re.compile(r"https?://(?:codec\.zarr\.dev|zarr\.dev)/numcodecs/(\w+)")
@@ -34,7 +34,7 @@ def shape_of(value: JSON, what: str, least: int = 0) -> Shape:
 
 def length_of(value: JSON, what: str, least: int = 0) -> int:
     """An integer in [least, 2**63)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer():
+    if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
         raise invalid(f"{what}: {value!r} is not an integer")
     if not least <= value < MOST_LENGTH:
         raise invalid(f"{what}: {value!r} is out of range")
