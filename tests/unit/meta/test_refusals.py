@@ -592,13 +592,14 @@ def test_maps_of_encodings_are_no_part_of_a_model() -> None:
 
 def test_hierarchies_that_are_refused() -> None:
     array, two = read3(), GroupMeta({}, 2)
-    for nodes, words in (
+    refused: list[tuple[dict[str, ArrayMeta | GroupMeta], str]] = [
         ({"": array, "a": GroupMeta({}, 3)}, "an array cannot have members"),
         ({"a": array, "a/b": GroupMeta({}, 3)}, "an array cannot have members"),
         ({"a": GroupMeta({}, 3), "b": two}, "nodes of versions 2 and 3 in one model"),
         ({"a/../b": GroupMeta()}, "not a legal node name"),
         ({"/".join("a" * 258): GroupMeta()}, "a hierarchy more than 256 levels deep"),
-    ):
+    ]
+    for nodes, words in refused:
         with fault(InvalidMetadata, words):
             zom.to_model(nodes)
     assert len(zom.from_model(zom.to_model({"/".join("a" * 256): GroupMeta()}))) == 257
