@@ -121,7 +121,8 @@ def test_stores_that_do_not_change(tmp_path: Path) -> None:
         with pytest.raises(Forbidden, match="the store was opened for reading"):
             store.delete("a")
     frozen = MappingStore(MappingProxyType({"a": b"1"}), writable=True)
-    for change in (lambda: frozen.set("a", b""), lambda: frozen.delete("a")):
+    changes: list[Callable[[], Any]] = [partial(frozen.set, "a", b""), partial(frozen.delete, "a")]
+    for change in changes:
         with fault(Forbidden, "a mappingproxy cannot change"):
             change()
 
