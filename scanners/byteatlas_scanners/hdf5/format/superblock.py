@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Parse
@@ -85,13 +83,6 @@ def read_start(source: SourceInfo) -> Parse[Start]:
         head = head[base:]
     if len(head) < 16:
         raise CorruptFile(base, "the superblock is cut off")
-    try:
-        return (yield from _by_version(source, base, head))
-    except struct.error as error:
-        raise CorruptFile(base, "the superblock is damaged") from error
-
-
-def _by_version(source: SourceInfo, base: int, head: bytes) -> Parse[Start]:
     version = head[8]
     if version in (0, 1):
         return (yield from _old(source, base, head, version))
