@@ -160,7 +160,7 @@ def _extended(form: Form, header: ObjectHeader) -> Form:
             cursor.skip(1)
             chunk_k, group_k, leaf_k = cursor.u16(), cursor.u16(), cursor.u16()
             if not (chunk_k and group_k and leaf_k):
-                raise CorruptFile(header.address, "B-trees of rank 0")
+                raise CorruptFile(form.base + header.address, "B-trees of rank 0")
             form = replace(form, chunk_k=chunk_k, group_k=group_k, leaf_k=leaf_k)
         elif message.type == SHARED_TABLE:
             cursor.skip(1)

@@ -150,7 +150,7 @@ SPACE_INFO_1 = b"\1\1\1" + bytes(2 * 8 + 2 + 8 + 12 * 8)
     (lambda: start(new_superblock(end=5000, base=903)), corrupt(0, "truncated: 4608 bytes of 5000")),
     (lambda: start(new_superblock()[:-1] + b"?"), corrupt(0, "wrong checksum of the superblock")),
     (lambda: start(new_superblock(4)), Unsupported("superblock", "superblock version 4 is not known")),
-    (lambda: extended(0x13, b"\0" + struct.pack("<HHH", 0, 16, 4)), CorruptFile(1000, "B-trees of rank 0")),
+    (lambda: extended(0x13, b"\0" + struct.pack("<HHH", 0, 16, 4)), corrupt(1000, "B-trees of rank 0")),
     (
         lambda: extended(0x14, b"\0NCSAmult" + bytes(20)),
         Unsupported("driver", "the file is one part of several (driver 'NCSAmult')"),
