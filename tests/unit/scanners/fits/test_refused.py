@@ -24,10 +24,10 @@ def scan(data: bytes) -> Callable[[], object]:
     return lambda: scan_bytes(SCANNER, data)
 
 
-def first(data: bytes = b"", **cards: Any) -> bytes:
+def first(**cards: Any) -> bytes:
     """A first unit of these cards; those with None are left out."""
     said = {"SIMPLE": True, "BITPIX": 8, "NAXIS": 0, **cards}
-    return unit({key: value for key, value in said.items() if value is not None}, data)
+    return unit({key: value for key, value in said.items() if value is not None})
 
 
 @refusals(
