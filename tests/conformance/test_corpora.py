@@ -165,5 +165,8 @@ def test_zarr_stores(tmp_path: Path) -> None:
     good = Counter(r["c"] for r in results if "bad" not in r["tags"])
     bad = [r for r in results if "bad" in r["tags"] and r["c"] != "ok"]
     assert good["wrong"] == 0, [r for r in results if r["c"] == "wrong"]
-    assert good["pass"] + good["loose"] >= 0.985 * sum(good.values()), good
+    assert good["pass"] + good["loose"] > 200, good
     assert not bad
+    compare(
+        "zarr", {r["id"]: {"": r["c"]} for r in results if "bad" not in r["tags"] and r["c"] not in ("pass", "loose")}
+    )
