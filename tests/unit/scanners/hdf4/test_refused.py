@@ -41,7 +41,7 @@ from byteatlas_scanners.hdf4.sds_groups import _calibration, _range
 from byteatlas_scanners.hdf4.storage import Wanted, compression_codec, place_element
 from byteatlas_scanners.hdf4.tables import table_arrays
 from byteatlas_scanners.hdf4.values.attributes import attribute_value, value_of
-from byteatlas_scanners.hdf4.values.number_types import number_type, type_of_record
+from byteatlas_scanners.hdf4.values.number_types import default_fill, number_type, type_of_record
 
 MAGIC = b"\x0e\x03\x13\x01"
 PLAIN = CodecSpec("bytes")
@@ -188,6 +188,9 @@ def test_special_elements(act: Callable[[], object], error: ByteatlasError) -> N
 def test_special_elements_that_are_sound() -> None:
     found: Any = special(linked(), *TWO)()
     assert (found.length, found.lengths.tolist()) == (8, [4, 4])
+    one = ((LINKED_TAG, 5, table(8, 6)), (LINKED_TAG, 8, table(0, 7)), *TWO[1:])
+    found = special(linked(per_table=1), *one)()
+    assert found.lengths.tolist() == [4, 4]
     found = special(linked(length=7), *TWO)()
     assert found.lengths.tolist() == [4, 3]
     found = special(linked(), (LINKED_TAG, 5, table(0, 6, 0)), TWO[1])()
@@ -502,6 +505,18 @@ def test_tables_types_and_images_that_are_sound() -> None:
     assert _range(struct.pack(">2f", 9, 1), np.dtype(">f4")) == {"valid_max": 9, "valid_min": 1}
     assert stored(size=(8, 8, 1))().pixels.meta.shape == (8, 8)
     assert stored(compression=11)().pixels.meta.codecs[-1].name == "byteatlas.hdf4-rle"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("S1", b"\0"), ("i1", -127), ("u1", 129), (">i2", -32767), (">u2", 32769), (">i4", -2147483647),
+        (">u4", 2147483649), (">f4", np.float32(9.9692099683868690e36)), (">f8", 9.9692099683868690e36), (">i8", None),
+    ],
+)  # fmt: skip
+def test_what_was_never_written_reads_as(kind: str, value: object) -> None:
+    """The library's own defaults (mfhdf.h: FILL_BYTE and its like)."""
+    assert default_fill(np.dtype(kind)) == value
 
 
 def test_chunked_images_of_several_components() -> None:
