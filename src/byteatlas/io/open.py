@@ -11,7 +11,8 @@ from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy
 from byteatlas.io.retry import Retry, Retrying
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
+from byteatlas.io.sources.filesystem import LivingFileSystem, file_system, object_source
+from byteatlas.io.sources.option_names import OBJECTS
 from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.io.stamp import Check, checked
 from byteatlas.io.storage_options import StorageOptions
@@ -25,7 +26,7 @@ def open_source(
     retry: Retry | None = None,
     policy: Policy | None = None,
 ) -> Source:
-    """The source for one URL: a local file, or anything fsspec can open.
+    """The source for one URL: a local file, or anything fsspec or obstore can open.
 
     Args:
         policy: where a server may send us on to.
@@ -34,17 +35,19 @@ def open_source(
     """
     if local_path(url) is not None:
         return LocalSource(url)
-    fs, path = file_system(url, StorageOptions.of(storage_options).for_url(url))
+    fs, path = file_system(url, storage_options)
     return remote_source(fs, path, url, retry or Retry(), policy or Policy())
 
 
 def remote_source(fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy) -> Source:
-    """An object of one of fsspec's file systems, tried again where that may help.
+    """An object of a file system, tried again where that may help.
 
     Args:
         path: the object's name in the file system.
         url: its name in messages.
     """
+    if not OBJECTS.isdisjoint(fs.protocols) and (found := object_source(fs, path, url, retry.deadline)) is not None:
+        return Retrying(found, retry)
     if WEB.isdisjoint(fs.protocols):
         return Retrying(FsspecSource.on(fs, path, url), retry)
     from byteatlas.io.sources.http import HttpSource
