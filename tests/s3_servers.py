@@ -50,12 +50,16 @@ def _etag(data: bytes) -> str:
 class _Protocol(asyncio.Protocol):
     """HTTP/1.1 with persistent connections; answers in the order of the requests."""
 
-    def __init__(self, bucket: Bucket) -> None:
-        self.bucket, self.waiting, self.busy = bucket, b"", False
+    def __init__(self, bucket: Bucket, connected: set[Any]) -> None:
+        self.bucket, self.waiting, self.busy, self.connected = bucket, b"", False, connected
         self.transport: Any = None
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        self.connected.add(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.connected.discard(self.transport)
 
     def data_received(self, data: bytes) -> None:
         self.waiting += data
@@ -78,6 +82,8 @@ class _Protocol(asyncio.Protocol):
         asyncio.get_running_loop().call_later(self.bucket.latency, self._answer, method, target, headers, body)
 
     def _answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> None:
+        if self.transport.is_closing():
+            return
         number, parts = len(self.bucket.requests), urlsplit(target)
         path = unquote(parts.path)
         self.bucket.requests.append((method, path, headers.get("range")))
@@ -184,10 +190,10 @@ def s3_subset(objects: Mapping[str, bytes] | None = None, *, latency: float = 0.
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    bucket = Bucket("", "bucket", dict(objects or {}), latency=latency)
+    bucket, connected = Bucket("", "bucket", dict(objects or {}), latency=latency), set[Any]()
 
     async def start() -> asyncio.Server:
-        return await loop.create_server(lambda: _Protocol(bucket), "127.0.0.1", 0, backlog=512)
+        return await loop.create_server(lambda: _Protocol(bucket, connected), "127.0.0.1", 0, backlog=512)
 
     server = asyncio.run_coroutine_threadsafe(start(), loop).result()
     bucket.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -197,6 +203,8 @@ def s3_subset(objects: Mapping[str, bytes] | None = None, *, latency: float = 0.
 
         async def stop() -> None:
             server.close()
+            for transport in list(connected):
+                transport.abort()
             loop.call_later(0.05, loop.stop)
 
         asyncio.run_coroutine_threadsafe(stop(), loop).result()

@@ -58,7 +58,7 @@ def test_written_read_listed_and_removed(moto: Bucket, backend: Backend) -> None
     assert store.source("nothing") is None
     assert store.names("") == ["a", "b c"]
     assert store.names("b c") == ["d", "ü%41"]
-    assert store.names("nothing") == ()
+    assert not store.names("nothing")
     assert sorted(store.keys_below("")) == ["a", "b c/d/e", "b c/ü%41"]
     assert expanded(f"{root}/b c/*/e", how.storage_options) == [f"{root}/b c/d/e"]
     assert expanded(f"{root}/*", how.storage_options)[0] == f"{root}/a"
@@ -236,7 +236,7 @@ source = how.open("s3://bucket/a.bin")
 source.read([ByteRange(0, 4)])
 if os.fork() == 0:
     try:
-        print(bytes(how.open("s3://bucket/a.bin").read([ByteRange(0, 4)])[0]) == bytes(source.inner._fs if 0 else b"abcd"))
+        print(bytes(how.open("s3://bucket/a.bin").read([ByteRange(0, 4)])[0]) == b"abcd")
     except Exception as error:
         print(type(error).__name__, error)
     sys.stdout.flush()
