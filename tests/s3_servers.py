@@ -34,6 +34,7 @@ class Bucket:
     region: str = "us-east-1"
     keys: set[str] | None = None
     """Access keys that are let in; None: everybody."""
+    ignores_conditions: bool = False
 
     def options(self, **more: Any) -> dict[str, Any]:
         """Storage options, as people write them for s3fs."""
@@ -124,7 +125,7 @@ class _Protocol(asyncio.Protocol):
         data = bucket.objects.get(key)
         if method == "PUT":
             match, absent = headers.get("if-match"), headers.get("if-none-match")
-            if absent == "*" and data is not None or (match is not None and (data is None or _etag(data) != match)):
+            if (absent == "*" and data is not None) or (match is not None and (data is None or _etag(data) != match)):
                 return _error(412, "PreconditionFailed")
             bucket.objects[key] = body
             return 200, {"ETag": _etag(body)}, b""
@@ -155,7 +156,7 @@ def _wrong(kind: str, status: int, headers: dict[str, str], body: bytes) -> tupl
         case "other etag":
             return status, {**headers, "ETag": '"other"'}, body
         case "other place":
-            return status, {**headers, "Content-Range": "bytes 1-%d/%d" % (len(body), 1 << 20)}, body
+            return status, {**headers, "Content-Range": f"bytes 1-{len(body)}/{1 << 20}"}, body
         case "whole":
             return 200, {k: v for k, v in headers.items() if k != "Content-Range"}, body
         case "other size":
@@ -170,7 +171,8 @@ def _listing(bucket: Bucket, query: Mapping[str, list[str]]) -> bytes:
     after = query.get("continuation-token", query.get("start-after", [""]))[0]
     most = int(query.get("max-keys", ["1000"])[0])
     names = sorted(k for k in bucket.objects if k.startswith(prefix) and k > after)
-    folders = {prefix + k[len(prefix) :].partition(delimiter)[0] + delimiter for k in names if delimiter in k[len(prefix) :]} if delimiter else set()  # fmt: skip  # noqa: E501
+    below = [k[len(prefix) :].partition(delimiter) for k in names] if delimiter else []
+    folders = {prefix + head + mark for head, mark, _ in below if mark}
     plain = [k for k in names if not any(k.startswith(f) for f in folders)]
     here, more = plain[:most], len(plain) > most
     items = "".join(

@@ -61,8 +61,8 @@ def append(
     )
     if isinstance(target, MutableMapping):
         return _to_references(target, asked)
-    from byteatlas.io.leases import one_writer
-    from byteatlas.io.versions import Overtaken
+    from byteatlas.io.writing.leases import one_writer
+    from byteatlas.io.writing.versions import Overtaken
 
     if not isinstance(target, (str, os.PathLike)):
         raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
@@ -108,7 +108,7 @@ def _to_map(url: str, asked: _Asked, renew: Callable[[], None]) -> Appended:
     """Read the map, add to it, and write it if it is still the one that was read."""
     from byteatlas.combining.update import update_parquet
     from byteatlas.io.locks import version_of
-    from byteatlas.io.versions import Overtaken
+    from byteatlas.io.writing.versions import Overtaken
     from byteatlas.manifest.origin import check_written
     from byteatlas.manifest.references import is_parquet_map, write_references
 

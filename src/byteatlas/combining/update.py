@@ -10,7 +10,7 @@ from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import absolute
 from byteatlas.io.output import new_folder
-from byteatlas.io.versions import Version
+from byteatlas.io.writing.versions import FileVersion
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.kinds.window import WindowManifest
@@ -30,7 +30,7 @@ def update_parquet(
     *,
     access: Access = DEFAULT,
     options: MapWriteOptions | None = None,
-    version: Version | None = None,
+    version: FileVersion | None = None,
     renew: Callable[[], None] = lambda: None,
 ) -> None:
     """Write ``node`` over the Parquet map at ``url``, from which some of its manifests read.
@@ -40,7 +40,7 @@ def update_parquet(
 
     Args:
         version: the state in which the metadata must be when they are replaced, where the storage can compare.
-        renew: called before each file is written (see `byteatlas.io.leases`).
+        renew: called before each file is written (see `byteatlas.io.writing.leases`).
 
     Raises `Overtaken` when others wrote the map meanwhile.
     """

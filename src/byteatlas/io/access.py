@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from byteatlas.errors import BadRequest
-from byteatlas.io.credentials.contract import CredentialProvider
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
 from byteatlas.io.retry import Retry
@@ -16,6 +15,9 @@ from byteatlas.io.storage_options import NO_OPTIONS, Providers, StorageOptions, 
 from byteatlas.io.urls import place
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
+
+if TYPE_CHECKING:
+    from byteatlas.io.credentials.contract import CredentialProvider
 
 Backend: TypeAlias = Literal["obstore", "fsspec"]
 AbsentParts: TypeAlias = Literal["raise", "missing"]
@@ -40,7 +42,7 @@ class Access:
         files: open files that the caller handed in, each under its own URL.
         credentials: who is asked for storage options, for the URLs below a prefix, when they are needed and again when
             they expire: functions from a URL to options, or names (``"environment"``, ``"profile=NAME"``,
-            ``"anonymous"``, ``"requester_pays"``, ``"earthdata"``, entry points of ``byteatlas.credentials``).
+            ``"anonymous"``, ``"requester_pays"``, ``"earthdata"``, or of a plugin).
 
     >>> Access({"key": "AKIA...", "s3://public/": {"anon": True}}, policy=Policy(allow=["s3://"])).storage_options
     StorageOptions(key, s3://public/: (anon))

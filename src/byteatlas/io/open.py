@@ -12,11 +12,10 @@ from byteatlas.io.policy import Policy
 from byteatlas.io.retry import Retry, Retrying
 from byteatlas.io.source import Opener, Source
 from byteatlas.io.sources.filesystem import LivingFileSystem, file_system, object_source
-from byteatlas.io.sources.option_names import OBJECTS
 from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.io.stamp import Check, checked
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.urls import WEB
+from byteatlas.io.urls import OBJECTS, WEB
 from byteatlas.types import JSON
 
 

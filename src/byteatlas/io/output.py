@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.local import local_path
-from byteatlas.io.remote_output import RemoteFolder, remote_file
-from byteatlas.io.versions import Version
+from byteatlas.io.writing.remote import RemoteFolder, remote_file
+from byteatlas.io.writing.versions import FileVersion
 from byteatlas.types import JSON, Buffer
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Sink(Protocol):
 class Folder(Protocol):
     """Something that named files are put into."""
 
-    def put(self, name: str, data: Buffer, version: Version | None = None) -> None:
+    def put(self, name: str, data: Buffer, version: FileVersion | None = None) -> None:
         """Write one file; ``name`` may hold slashes.
 
         Raises `Overtaken` where there is an object in another state than ``version``, and the storage can compare.
@@ -38,7 +38,7 @@ class Folder(Protocol):
 
 @contextmanager
 def new_file(
-    url: str, storage_options: Mapping[str, JSON] | None = None, version: Version | None = None
+    url: str, storage_options: Mapping[str, JSON] | None = None, version: FileVersion | None = None
 ) -> Iterator[Sink]:
     """A file to be written; it appears under its name only when the block ends without an error.
 
@@ -138,7 +138,7 @@ class _LocalFolder:
     def __init__(self, root: Path, old: Path | None = None) -> None:
         self._root, self._old = root, old
 
-    def put(self, name: str, data: Buffer, version: Version | None = None) -> None:
+    def put(self, name: str, data: Buffer, version: FileVersion | None = None) -> None:
         path = self._root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -150,7 +150,7 @@ class _LocalFolder:
 class _LinkedFolder(_LocalFolder):
     """A folder that shares files with another one, which must not change: its files are replaced, never written to."""
 
-    def put(self, name: str, data: Buffer, version: Version | None = None) -> None:
+    def put(self, name: str, data: Buffer, version: FileVersion | None = None) -> None:
         (self._root / name).unlink(missing_ok=True)
         super().put(name, data, version)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from byteatlas.errors import BadRequest
-from byteatlas.io.credentials.asking import Asked, provider_named
-from byteatlas.io.credentials.contract import CredentialProvider
 from byteatlas.io.urls import last_link, place, under
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
+
+if TYPE_CHECKING:
+    from byteatlas.io.credentials.asking import Asked
+    from byteatlas.io.credentials.contract import CredentialProvider
 
 Frozen: TypeAlias = Any
 """An option's value in which mappings and lists are values that can be hashed; anything else is as it was given."""
@@ -96,6 +98,10 @@ class StorageOptions(Mapping[str, JSON]):
 
     def asked(self, url: str) -> Asked | None:
         """The options for a URL that somebody is asked for a part of; None: all are known."""
+        if not self.providers:
+            return None
+        from byteatlas.io.credentials.asking import Asked
+
         best = max((p for p in self.providers if under(url, p[0])), key=lambda p: len(p[0]), default=None)
         return None if best is None else Asked(best[1], url, _Known(self.for_url(url)))
 
@@ -114,7 +120,7 @@ class StorageOptions(Mapping[str, JSON]):
         return self.common if best is None else {**self.common, **below[best]}
 
 
-Providers: TypeAlias = tuple[tuple[str, str | CredentialProvider], ...]
+Providers: TypeAlias = "tuple[tuple[str, str | CredentialProvider], ...]"
 
 
 def providers_of(credentials: Mapping[str, str | CredentialProvider] | Providers) -> Providers:
@@ -124,6 +130,8 @@ def providers_of(credentials: Mapping[str, str | CredentialProvider] | Providers
         if not (isinstance(prefix, str) and "://" in prefix):
             raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")
         if isinstance(provider, str):
+            from byteatlas.io.credentials.asking import provider_named
+
             provider_named(provider)
         elif not callable(provider):
             raise BadRequest(f"credentials for {prefix}: a function from a URL to storage options, or a name")

@@ -17,7 +17,7 @@ from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.io.sources.open_file import OPEN_FILE
-from byteatlas.io.versions import Version
+from byteatlas.io.writing.versions import FileVersion
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
@@ -128,7 +128,7 @@ def write_references(
     options: MapWriteOptions | None = None,
     access: Access = DEFAULT,
     progress: OnProgress | None = None,
-    version: Version | None = None,
+    version: FileVersion | None = None,
 ) -> None:
     """Write a tree as a reference map. An interrupted write leaves what was there before.
 

@@ -23,7 +23,7 @@ EARLY = 60.0
 
 
 def provider_named(name: str) -> CredentialProvider:
-    """A built-in provider or one of a plugin (entry points of the group ``byteatlas.credentials``).
+    """A built-in provider or one of a plugin (an entry point of the group `GROUP`).
 
     Raises `BadRequest` for a name that nobody knows.
     """

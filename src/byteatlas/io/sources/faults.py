@@ -10,8 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.sources.option_names import OBJECTS
-from byteatlas.io.urls import last_link, place, protocol_of
+from byteatlas.io.urls import OBJECTS, last_link, place, protocol_of
 from byteatlas.types import ByteRange
 
 GONE = frozenset({404, 410})

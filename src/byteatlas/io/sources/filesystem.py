@@ -6,16 +6,17 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from byteatlas.errors import BadRequest, MissingExtra
-from byteatlas.io.credentials.asking import Asked
 from byteatlas.io.sources.faults import backend_errors, failure
-from byteatlas.io.sources.option_names import OBJECTS, S3, for_links
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.urls import protocol_of
+from byteatlas.io.urls import OBJECTS, S3, protocol_of
 from byteatlas.types import JSON
 from byteatlas.values import replace
+
+if TYPE_CHECKING:
+    from byteatlas.io.credentials.asking import Asked
 
 
 class LivingFileSystem:
@@ -121,6 +122,8 @@ def _is_denied(living: LivingFileSystem, path: str, url: str) -> bool:
 def _made(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     """fsspec's file system for a URL, and the path in it."""
     from fsspec.core import url_to_fs
+
+    from byteatlas.io.sources.option_names import for_links
 
     url = _in_lower_case(url)
     try:

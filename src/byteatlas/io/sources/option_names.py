@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from byteatlas.errors import BadRequest, unknown_text
-from byteatlas.io.urls import WEB, protocol_of
+from byteatlas.io.urls import OBJECTS, WEB, protocol_of
 
-OBJECTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl"})
-"""Protocols of object storage, which obstore knows as well (`byteatlas.io.sources.objects`)."""
-S3 = frozenset({"s3", "s3a"})
 REQUEST = frozenset({
     "headers", "auth", "params", "cookies", "ssl", "proxy", "proxy_auth", "proxy_headers", "timeout", "max_redirects",
     "allow_redirects", "verify_ssl", "trust_env", "trace_request_ctx", "server_hostname", "chunked", "compress",

@@ -11,6 +11,7 @@ from byteatlas.io.source import SourceRecord
 from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
 from byteatlas.io.stamp import learned
+from byteatlas.io.urls import S3
 from byteatlas.types import JSON, Buffer, ByteRange
 
 
@@ -97,13 +98,19 @@ class FsspecSource:
         for where in ranges:  # fsspec would count negative offsets from the end
             if where.offset < 0 or where.length < 0:
                 raise FetchFailed(self._url, "a negative range", where)
-        wanted = [where for where in ranges if where.length]  # some back ends take an empty range for all there is
+        if S3.isdisjoint(self._living.protocols):
+            return self._answers(ranges, seconds)
+        wanted = [where for where in ranges if where.length]  # s3fs takes an empty range for all there is
+        found = iter(self._answers(wanted, seconds) if wanted else ())
+        return [next(found) if where.length else b"" for where in ranges]
+
+    def _answers(self, ranges: Sequence[ByteRange], seconds: float) -> list[Buffer | FetchFailed]:
         try:
-            found = iter(self._fetch(wanted, seconds) if wanted else ())
+            found = self._fetch(ranges, seconds)
         except backend_errors() as error:
             return [failure(self._url, error, where) for where in ranges]
         self._look_again()
-        return [self._checked(where, next(found)) if where.length else b"" for where in ranges]
+        return [self._checked(where, data) for where, data in zip(ranges, found, strict=True)]
 
     def _fetch(self, ranges: Sequence[ByteRange], seconds: float) -> list[Any]:
         paths, starts, ends = [self._path] * len(ranges), [r.offset for r in ranges], [r.end for r in ranges]

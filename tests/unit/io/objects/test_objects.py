@@ -202,8 +202,8 @@ def test_maps_are_written_and_read(moto: Bucket, tmp_path: Path) -> None:
         group = ba.scan(moto.at(f"{backend}/a.h5"), access=how)
         for name in ("a.json", "a.parquet"):
             ba.write(group, moto.at(f"{backend}/{name}"), access=how)
-            found = ba.open(moto.at(f"{backend}/{name}"), access=how)["data"][...]
-            np.testing.assert_array_equal(found, np.arange(1000.0))
+            opened: Any = ba.open(moto.at(f"{backend}/{name}"), access=how)
+            np.testing.assert_array_equal(opened["data"][...], np.arange(1000.0))
 
 
 @pytest.mark.parametrize("backend", BOTH)

@@ -27,7 +27,7 @@ _REDIRECTS = frozenset({
 })  # fmt: skip
 
 
-class Answered:
+class RefusedAnswer:
     """What is known of an answer that was no success."""
 
     __slots__ = ("code", "elsewhere", "kind", "region", "source", "status")
@@ -50,7 +50,7 @@ def object_failure(url: str, error: BaseException, where: ByteRange | None = Non
     """One of our errors for one of obstore's."""
     if isinstance(error, FetchFailed):
         return error.located(range=where)
-    found, name = Answered(error), type(error).__name__
+    found, name = RefusedAnswer(error), type(error).__name__
     said = f"the server answered {found.status}{f' ({found.code})' if found.code else ''}"
     if found.code in _PLACES:
         return FetchFailed(url, f"there is no such {_PLACES[found.code]}; {said}", where)
@@ -71,7 +71,7 @@ def object_failure(url: str, error: BaseException, where: ByteRange | None = Non
     return _without_answer(url, error, found, where)
 
 
-def _without_answer(url: str, error: BaseException, found: Answered, where: ByteRange | None) -> FetchFailed:
+def _without_answer(url: str, error: BaseException, found: RefusedAnswer, where: ByteRange | None) -> FetchFailed:
     if found.source == "UnexpectedRange":
         return FetchFailed(url, "the server answered with another part of the file", where, transient=True)
     if found.source == "NotPartial":
@@ -94,4 +94,7 @@ def object_errors() -> tuple[type[BaseException], ...]:
 
 def was_overtaken(error: BaseException) -> bool:
     """Whether a condition of a write was not met: somebody else wrote first."""
-    return type(error).__name__ in ("PreconditionError", "AlreadyExistsError") or Answered(error).status in (409, 412)
+    return type(error).__name__ in ("PreconditionError", "AlreadyExistsError") or RefusedAnswer(error).status in (
+        409,
+        412,
+    )

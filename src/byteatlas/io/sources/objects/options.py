@@ -34,6 +34,7 @@ OWN: Mapping[str, frozenset[str]] = {
         "role_session_name", "s3_express", "server_side_encryption", "skip_signature", "sse_bucket_key_enabled",
         "sse_customer_key_base64", "sse_kms_key_id", "sts_endpoint", "unsigned_payload",
         "virtual_hosted_style_request", "web_identity_token_file", "conditional_put", "disable_tagging",
+        "disable_bulk_delete",
     }),
     GCS: frozenset({
         "service_account", "service_account_key", "base_url", "bearer_token", "application_credentials",
@@ -118,6 +119,7 @@ def _completed(made: Arguments, options: Mapping[str, JSON]) -> Arguments:
     config = made.config
     endpoint = str(config.get("endpoint") or config.get("base_url") or "")
     if made.kind == S3:
+        config.setdefault("disable_bulk_delete", True)  # one by one: not all servers know how to remove many
         if not config.get("skip_signature") and "access_key_id" not in config:
             for name, value in profile_options(options.get("profile")).items():
                 config.setdefault(name, value)

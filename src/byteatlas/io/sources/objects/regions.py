@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byteatlas.io.sources.objects.faults import Answered
+from byteatlas.io.sources.objects.faults import RefusedAnswer
 
 SECONDS = 10.0
 HOST = "https://s3.amazonaws.com"
@@ -14,7 +14,7 @@ def region_for(error: BaseException, bucket: str, endpoint: str) -> str | None:
     The answer names it, or the header ``x-amz-bucket-region`` of an answer to HEAD for the bucket does (Amazon S3 API,
     HeadBucket).
     """
-    found = Answered(error)
+    found = RefusedAnswer(error)
     if not found.elsewhere:
         return None
     return found.region or _asked(bucket, endpoint or HOST)

@@ -14,7 +14,7 @@ from byteatlas.io.sources.objects.faults import object_errors, object_failure, w
 from byteatlas.io.sources.objects.options import S3, Arguments, arguments
 from byteatlas.io.sources.objects.regions import region_for
 from byteatlas.io.sources.objects.runtime import run
-from byteatlas.io.versions import Overtaken, Version
+from byteatlas.io.writing.versions import FileVersion, Overtaken
 from byteatlas.types import JSON, Buffer
 
 T = TypeVar("T")
@@ -160,11 +160,11 @@ class ObjectSystem:
         names = self.find(start) if deep else self.ls(start)
         return [name for name in names if matches(name)]
 
-    def pipe_file(self, path: str, value: Buffer, version: Version | None = None) -> None:
+    def pipe_file(self, path: str, value: Buffer, version: FileVersion | None = None) -> None:
         """Write an object.
 
         Args:
-            version: the state that it must still be in; `byteatlas.io.versions.NEW`: it must not be there.
+            version: the state that it must still be in; `byteatlas.io.writing.versions.NEW`: it must not be there.
 
         Raises `Overtaken` when it is in another one.
         """
@@ -179,7 +179,8 @@ class ObjectSystem:
             elif version.is_new:
                 await put_async(store, key, data, mode="create")
             else:
-                await put_async(store, key, data, mode={"e_tag": version.stamp, "version": version.number})
+                known = {"e_tag": version.stamp, "version": version.number}
+                await put_async(store, key, data, mode={k: v for k, v in known.items() if v is not None})
 
         self._run(path, work)
 

@@ -9,14 +9,14 @@ from typing import IO, Any
 from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.sources.faults import backend_errors, failure, was_overtaken
 from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
-from byteatlas.io.sources.option_names import S3
-from byteatlas.io.versions import Overtaken, Version
+from byteatlas.io.urls import S3
+from byteatlas.io.writing.versions import FileVersion, Overtaken
 from byteatlas.types import JSON, Buffer
 
 
 @contextmanager
 def remote_file(
-    url: str, storage_options: Mapping[str, JSON] | None, version: Version | None = None
+    url: str, storage_options: Mapping[str, JSON] | None, version: FileVersion | None = None
 ) -> Iterator[IO[bytes]]:
     """A file to be written; it appears under its name when the block ends without an error.
 
@@ -45,12 +45,12 @@ def remote_file(
             raise _unwritable(url, error) from error
     except BaseException:
         stream.closed = True
-        with suppress_errors():  # nothing was committed: nothing is under the name
+        with suppress(*_errors()):  # nothing was committed: nothing is under the name
             stream.discard()
         raise
 
 
-def put(living: LivingFileSystem, path: str, url: str, data: Buffer, version: Version | None = None) -> None:
+def put(living: LivingFileSystem, path: str, url: str, data: Buffer, version: FileVersion | None = None) -> None:
     """Write one object.
 
     Raises:
@@ -75,7 +75,7 @@ def _errors() -> tuple[type[BaseException], ...]:
     return (*backend_errors(), NotImplementedError)
 
 
-def _condition(version: Version) -> dict[str, Any]:
+def _condition(version: FileVersion) -> dict[str, Any]:
     """As arguments of botocore's ``put_object``."""
     return {"IfNoneMatch": "*"} if version.is_new else {"IfMatch": version.stamp}
 
@@ -105,7 +105,7 @@ class RemoteFolder:
         self._living, root = file_system(url, storage_options)
         self._root = root.rstrip("/")
 
-    def put(self, name: str, data: Buffer, version: Version | None = None) -> None:
+    def put(self, name: str, data: Buffer, version: FileVersion | None = None) -> None:
         path = f"{self._root}/{name}"
         try:
             self._living().makedirs(path.rpartition("/")[0], exist_ok=True)

@@ -1,7 +1,8 @@
 """One writer at a time where there are no locks: an object beside the map, which only one writer can make.
 
 Object storage makes an object only if there is none, and replaces it only if it is still the same, in one step
-(`byteatlas.io.versions`). A writer that died leaves the object behind: who sees it unchanged for long takes it over.
+(`byteatlas.io.writing.versions`). A writer that died leaves the object behind: who sees it unchanged for long takes it
+over.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from byteatlas.errors import Conflict, FetchFailed
 from byteatlas.io.access import Access
 from byteatlas.io.local import local_path
 from byteatlas.io.locks import PATIENCE, locked, version_of
-from byteatlas.io.remote_output import compares, put
 from byteatlas.io.sources.faults import backend_errors
 from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
-from byteatlas.io.versions import NEW, Overtaken, Version
+from byteatlas.io.writing.remote import compares, put
+from byteatlas.io.writing.versions import NEW, FileVersion, Overtaken
 
 LEASE = 120.0
 """Seconds after which an object that did not change is one that was left behind."""
@@ -91,7 +92,7 @@ class _Held:
             if self._there() == self._version:
                 self._living().rm_file(self._path)
 
-    def _there(self) -> Version:
+    def _there(self) -> FileVersion:
         try:
             return version_of(self._url, self._access)
         except FetchFailed as error:
@@ -99,7 +100,7 @@ class _Held:
                 return NEW
             raise
 
-    def _taken(self, before: Version) -> bool:
+    def _taken(self, before: FileVersion) -> bool:
         try:
             self._put(before)
         except Overtaken:
@@ -108,7 +109,7 @@ class _Held:
         self._version = self._there()
         return True
 
-    def _put(self, before: Version) -> None:
+    def _put(self, before: FileVersion) -> None:
         put(self._living, self._path, self._url, os.urandom(16).hex().encode(), before)
 
     def _is_refused_to_others(self) -> bool:

@@ -10,7 +10,7 @@ from byteatlas.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class FileVersion:
     """The state of a file.
 
     Attributes:
@@ -29,7 +29,7 @@ class Version:
         return self.size is None
 
 
-NEW = Version()
+NEW = FileVersion()
 """There is no file yet."""
 
 
