@@ -125,7 +125,8 @@ class _Protocol(asyncio.Protocol):
         data = bucket.objects.get(key)
         if method == "PUT":
             match, absent = headers.get("if-match"), headers.get("if-none-match")
-            if (absent == "*" and data is not None) or (match is not None and (data is None or _etag(data) != match)):
+            failed = match is not None and (data is None or _etag(data) != match)
+            if ((absent == "*" and data is not None) or failed) and not bucket.ignores_conditions:
                 return _error(412, "PreconditionFailed")
             bucket.objects[key] = body
             return 200, {"ETag": _etag(body)}, b""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
+import time
 from collections.abc import Coroutine
 from functools import cache
 from typing import Any, TypeVar
@@ -12,6 +14,10 @@ from typing import Any, TypeVar
 from byteatlas.errors import FetchFailed
 
 T = TypeVar("T")
+SECONDS = 5.0
+"""For the thread to end with the process."""
+REST = 0.03
+"""Seconds for obstore's own threads to let go of the last results: the interpreter aborts when it ends before that."""
 
 
 @cache
@@ -23,8 +29,18 @@ def _first_process() -> int:
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="byteatlas-objects", daemon=True).start()
+    thread = threading.Thread(target=loop.run_forever, name="byteatlas-objects", daemon=True)
+    thread.start()
+    atexit.register(_stop, loop, thread)
     return loop
+
+
+def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    """A thread that is ended by the interpreter within obstore's code takes the process down with it."""
+    if _first_process() == os.getpid():
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(SECONDS)
+        time.sleep(REST)
 
 
 def was_forked() -> bool:
