@@ -239,7 +239,7 @@ def moto_s3() -> Iterator[Bucket]:
     thread.start()
     bucket.url = f"http://127.0.0.1:{server.server_port}"
     try:
-        _boto(bucket).create_bucket(Bucket=bucket.name)
+        boto_client(bucket).create_bucket(Bucket=bucket.name)
         yield bucket
     finally:
         server.shutdown()
@@ -247,7 +247,7 @@ def moto_s3() -> Iterator[Bucket]:
         thread.join(5)
 
 
-def _boto(bucket: Bucket) -> Any:
+def boto_client(bucket: Bucket) -> Any:
     import boto3
 
     return boto3.client(

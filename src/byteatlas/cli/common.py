@@ -26,14 +26,29 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
 
 
+CREDENTIALS = (
+    "Who is asked for credentials for the URLs below a prefix: environment, profile=NAME, anonymous, requester_pays, "
+    "earthdata, or the name of a plugin."
+)
+
+
+def _remembered(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Options that `_access` puts together."""
+    ctx.meta[f"byteatlas.{param.name}"] = value
+
+
 def storage_option(command: F) -> F:
-    """``--storage-options``: fsspec's options, as JSON or as the name of a JSON file."""
+    """``--storage-options``, as JSON or as the name of a JSON file, ``--credentials`` and ``--backend``."""
+    backends = click.Choice(["obstore", "fsspec"])
+    hidden: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _remembered}
+    command = click.option("--backend", type=backends, help="What opens s3, gs and az URLs.", **hidden)(command)
+    command = click.option("--credentials", multiple=True, metavar="PREFIX=NAME", help=CREDENTIALS, **hidden)(command)
     return click.option(
         "--storage-options",
         "access",
         callback=_access,
         metavar="JSON|FILE",
-        help="fsspec options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
+        help="Storage options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
     )(command)
 
 
@@ -51,8 +66,13 @@ def absent_parts_option(command: F) -> F:
 def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Access:
     from byteatlas.io.access import DEFAULT, Access
 
+    backend, given = ctx.meta.get("byteatlas.backend"), ctx.meta.get("byteatlas.credentials") or ()
+    pairs = [entry.partition("=") for entry in given]
+    if not all(mark and "://" in prefix for prefix, mark, _ in pairs):
+        raise click.BadParameter("--credentials is PREFIX=NAME: s3://bucket/=anonymous")
+    credentials = {prefix: name for prefix, _, name in pairs}
     if value is None:
-        return DEFAULT
+        return Access(backend=backend, credentials=credentials) if backend or credentials else DEFAULT
     try:
         text = value if value.lstrip().startswith("{") else _text_of(value)
         parsed = json.loads(text)
@@ -60,7 +80,7 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
         raise click.BadParameter(str(error)) from error
     if not isinstance(parsed, dict):
         raise click.BadParameter("not a JSON object")
-    return Access(parsed)
+    return Access(parsed, backend=backend, credentials=credentials)
 
 
 def _text_of(path: str) -> str:

@@ -141,7 +141,7 @@ class Asked:
         given = dict(self._current()[0].options)
         second = given.pop("otherwise", None)
         if self.otherwise and isinstance(second, Mapping):
-            given = {k: v for k, v in second.items() if k != "at"}
+            return {k: v for k, v in second.items() if k != "at"}
         return {**self.static, **given}
 
     def second(self) -> str | None:

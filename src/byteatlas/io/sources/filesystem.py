@@ -28,9 +28,8 @@ class LivingFileSystem:
 
     __slots__ = ("_asked", "_fs", "_pid", "_serial", "protocols")
 
-    def __init__(self, fs: Any, asked: Asked | None = None) -> None:
-        self._fs, self._pid, self._asked = fs, os.getpid(), asked
-        self._serial = asked.serial() if asked is not None else 0
+    def __init__(self, fs: Any, asked: Asked | None = None, serial: int = 0) -> None:
+        self._fs, self._pid, self._asked, self._serial = fs, os.getpid(), asked, serial
         self.protocols = frozenset((fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol)
 
     def __call__(self) -> Any:
@@ -51,7 +50,8 @@ class LivingFileSystem:
 
 
 def _again(asked: Asked) -> LivingFileSystem:
-    return LivingFileSystem(_granted(asked), asked)
+    serial = asked.serial()  # first: what expires meanwhile is asked for again
+    return LivingFileSystem(_granted(asked), asked, serial)
 
 
 def _granted(asked: Asked) -> Any:
@@ -84,11 +84,12 @@ def file_system(url: str, options: Mapping[str, JSON] | None = None) -> tuple[Li
     if asked is None:
         fs, path = _made(url, given.for_url(url))
         return LivingFileSystem(fs), path
+    serial = asked.serial()
     fs, path = _made(url, asked.options())
     if (second := asked.second()) is not None and _is_denied(LivingFileSystem(fs), path, url):
         asked = replace(asked, otherwise=True)
         fs, path = _made(second, asked.options())
-    return LivingFileSystem(fs, asked), path
+    return LivingFileSystem(fs, asked, serial), path
 
 
 def _in_objects(url: str, options: StorageOptions, asked: Asked | None) -> tuple[LivingFileSystem, str] | None:
