@@ -34,7 +34,7 @@ CREDENTIALS = (
 
 def _remembered(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     """Options that `_access` puts together."""
-    ctx.meta[f"byteatlas.{param.name}"] = value
+    ctx.meta[f"access.{param.name}"] = value
 
 
 def storage_option(command: F) -> F:
@@ -66,7 +66,7 @@ def absent_parts_option(command: F) -> F:
 def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Access:
     from byteatlas.io.access import DEFAULT, Access
 
-    backend, given = ctx.meta.get("byteatlas.backend"), ctx.meta.get("byteatlas.credentials") or ()
+    backend, given = ctx.meta.get("access.backend"), ctx.meta.get("access.credentials") or ()
     pairs = [entry.partition("=") for entry in given]
     if not all(mark and "://" in prefix for prefix, mark, _ in pairs):
         raise click.BadParameter("--credentials is PREFIX=NAME: s3://bucket/=anonymous")
