@@ -40,7 +40,7 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             "s3",
             {
                 "anon": True,
-                "client_kwargs": {"endpoint_url": "http://h:1", "region_name": "eu-west-1", "verify": False},
+                "client_kwargs": {"endpoint_url": "http://h:1", "region_name": "eu", "verify": False},
             },
             {"skip_signature": True, "endpoint": "http://h:1", "region": "eu", "disable_bulk_delete": True},
             {"allow_http": True, "allow_invalid_certificates": True},
