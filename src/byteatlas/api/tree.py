@@ -53,10 +53,10 @@ class VirtualTree(VirtualGroup):
 
 def tree(group: VirtualGroup, access: Access = DEFAULT) -> VirtualTree:
     """A group with the verbs as methods, that knows how its bytes may be reached (as do its groups and arrays)."""
-    if isinstance(group, VirtualTree) and (group.access or DEFAULT) == access:
+    if isinstance(group, VirtualTree) and (group.access or DEFAULT).is_same(access):
         return group
     groups = {name: tree(below, access) for name, below in group.groups.items()}
-    if access == DEFAULT:
+    if access.is_same(DEFAULT):
         return VirtualTree(group.meta, group.arrays, groups, group.report)
     return VirtualTree(group.meta, reached(group.arrays, access), groups, group.report, access)
 
@@ -65,7 +65,7 @@ def rooted(node: VirtualNode, access: Access = DEFAULT) -> VirtualTree | Virtual
     """`tree` for a node of either kind."""
     if isinstance(node, VirtualGroup):
         return tree(node, access)
-    return node if (node.access or DEFAULT) == access else replace(node, access=access)
+    return node if (node.access or DEFAULT).is_same(access) else replace(node, access=access)
 
 
 def reached(arrays: Mapping[str, VirtualArray], access: Access) -> Mapping[str, VirtualArray]:

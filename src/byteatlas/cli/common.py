@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from byteatlas.io.access import Access
+    from byteatlas.io.traffic.counters import Counters
 
 F = TypeVar("F", bound=Callable[..., Any])
+STATS = "show stats"
+"""Whether ``--stats`` was given, in click's context."""
 
 
 def json_option(command: F) -> F:
@@ -43,6 +46,14 @@ def storage_option(command: F) -> F:
     hidden: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _remembered}
     command = click.option("--backend", type=backends, help="What opens s3, gs and az URLs.", **hidden)(command)
     command = click.option("--credentials", multiple=True, metavar="PREFIX=NAME", help=CREDENTIALS, **hidden)(command)
+    command = click.option(
+        "--stats",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_stats,
+        help="Afterwards, tell on standard error what was asked of servers: requests, bytes, seconds waited.",
+    )(command)
     return click.option(
         "--storage-options",
         "access",
@@ -72,7 +83,8 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
         raise click.BadParameter("--credentials is PREFIX=NAME: s3://bucket/=anonymous")
     credentials = {prefix: name for prefix, _, name in pairs}
     if value is None:
-        return Access(backend=backend, credentials=credentials) if backend or credentials else DEFAULT
+        found = Access(backend=backend, credentials=credentials) if backend or credentials else None
+        return _counted(ctx, found or Access()) if ctx.meta.get(STATS) else found or DEFAULT
     try:
         text = value if value.lstrip().startswith("{") else _text_of(value)
         parsed = json.loads(text)
@@ -80,7 +92,29 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
         raise click.BadParameter(str(error)) from error
     if not isinstance(parsed, dict):
         raise click.BadParameter("not a JSON object")
-    return Access(parsed, backend=backend, credentials=credentials)
+    found = Access(parsed, backend=backend, credentials=credentials)
+    return _counted(ctx, found) if ctx.meta.get(STATS) else found
+
+
+def _stats(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[STATS] = value
+
+
+def _counted(ctx: click.Context, access: Access) -> Access:
+    """The same, whose counters are shown when the command ends, well or not."""
+    ctx.call_on_close(lambda: click.echo(traffic_text(access.counters), err=True))
+    return access
+
+
+def traffic_text(counted: Counters) -> str:
+    """Counters for people, in one line."""
+    if not counted.requests:
+        return "network: no requests"
+    retries = f", {count_text(counted.retries, 'retry', 'retries')}" if counted.retries else ""
+    return (
+        f"network: {count_text(counted.requests, 'request')} in {count_text(counted.rounds, 'round')}{retries}; "
+        f"{size_text(counted.fetched)} fetched, {size_text(counted.wanted)} wanted; {counted.waited:.2f} s waited"
+    )
 
 
 def _text_of(path: str) -> str:
