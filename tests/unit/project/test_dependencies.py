@@ -22,6 +22,7 @@ THROUGH_OTHERS = {
     "requests": "fsspec's protocols that are not asynchronous",
     "s3fs": "fsspec opens s3:// with it",
     "gcsfs": "fsspec opens gs:// with it",
+    "adlfs": "fsspec opens az:// with it",
     "cftime": "dates that users pass, and those that xarray decodes",
     "dask": "distributed, its scheduler, is imported",
 }
