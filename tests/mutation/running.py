@@ -18,7 +18,7 @@ from tests.mutation.mutants import Mutant
 from byteatlas.values import dataclass
 
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
-MOST_SECONDS, MOST_TESTS, PATIENCE = 45.0, 400, 60.0
+MOST_SECONDS, MOST_TESTS, PATIENCE = 20.0, 300, 40.0
 """Of the tests that run a line, the quickest are run: this much together, so many at most; then a limit for hangs."""
 
 FAILED = 1
