@@ -56,7 +56,9 @@ Span = tuple[tuple[int, int], tuple[int, int]]
 
 
 def untouched(tree: ast.Module) -> list[Span]:
-    """Where a change changes no behaviour: types, decorators, what only type checkers see."""
+    """Where a change changes no behaviour: types, decorators, what only type checkers see, and `zip(strict=True)`,
+    which says that lengths are equal.
+    """
     spans: list[ast.expr | ast.stmt] = []
     for node in ast.walk(tree):
         match node:
@@ -70,4 +72,6 @@ def untouched(tree: ast.Module) -> list[Span]:
                 spans += node.decorator_list
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 spans.append(node)
+            case ast.keyword(arg="strict"):
+                spans.append(node.value)
     return [((n.lineno, n.col_offset), (n.end_lineno or n.lineno, n.end_col_offset or 0)) for n in spans]

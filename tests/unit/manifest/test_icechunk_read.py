@@ -71,6 +71,12 @@ def batch(*rows: tuple[int, int, str, int, int], inline: dict[int, bytes] | None
     return np.array(place)[:, None], np.array(kind), list(path), np.array(offset), np.array(length), inline or {}
 
 
+def x_of(where: Any, **how: Any) -> Any:
+    node = read_icechunk(where, **how)
+    assert isinstance(node, VirtualGroup)
+    return node.arrays["x"].manifest
+
+
 def test_chunks_of_every_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first = batch((0, VIRTUAL, "file:///data/a%20b.nc", 8, 4), (1, NATIVE, "CHUNK", 0, 4))
     second = batch((2, IN_MANIFEST, "", 0, 0), (9, VIRTUAL, "s3://b/c", 0, 4), inline={0: b"1234", 1: b"5678"})
@@ -97,7 +103,7 @@ def test_local_files_by_their_paths(monkeypatch: pytest.MonkeyPatch, url: str, p
 def test_native_chunks_lie_in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     played(monkeypatch, [batch((0, NATIVE, "CHUNK", 0, 4))])
     with pytest.raises(BadRequest, match=r"x: native chunks; say where the repository lies \(url=\.\.\.\)"):
-        read_icechunk(object())
+        x_of(object())
     node = read_icechunk(object(), url="s3://b/repo/")
     assert isinstance(node, VirtualGroup)
     assert reference_at(node.arrays["x"].manifest, (0,)) == Remote("s3://b/repo/chunks/CHUNK", ByteRange(0, 4))
@@ -106,7 +112,7 @@ def test_native_chunks_lie_in_the_repository(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_chunk_of_unknown_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     played(monkeypatch, [batch((0, 7, "CHUNK", 0, 4))])
     with pytest.raises(CorruptFile) as refused:
-        read_icechunk(object(), url="s3://b/repo")
+        x_of(object(), url="s3://b/repo")
     assert (refused.value.why, refused.value.url) == ("a chunk of unknown kind 7", "x")
 
 
@@ -114,7 +120,7 @@ def test_a_chunk_that_is_told_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     row = (0, VIRTUAL, "s3://b/a", 0, 4)
     played(monkeypatch, [batch(row), batch(row)])
     with pytest.raises(InvalidMetadata, match="x: two references"):
-        read_icechunk(object())
+        x_of(object())
 
 
 def test_a_document_that_is_no_json(monkeypatch: pytest.MonkeyPatch) -> None:
