@@ -167,14 +167,9 @@ def test_what_nothing_can_be_appended_to() -> None:
     plane = VirtualGroup(arrays={"time": inline_array(np.zeros((2, 2)), ("time", "x"), {})})
     with pytest.raises(BadRequest, match="the map's variable 'time' has not one dimension"):
         append(plane, [of_times(2)], one, read=read, names=["b"])
+    line_of_x = VirtualGroup(arrays={"v": array((4,), (4,), dimension_names=("x",))})
     with pytest.raises(BadRequest, match="the map does not have"):
-        append(
-            VirtualGroup(arrays={"v": array((4,), (4,), dimension_names=("x",))}),
-            [of_times(2)],
-            one,
-            read=read,
-            names=["b"],
-        )
+        append(line_of_x, [of_times(2)], one, read=read, names=["b"])
 
 
 def test_two_files_for_the_same_values() -> None:

@@ -30,7 +30,7 @@ def directory_entry(data: bytearray) -> int:
     return data.rindex(b"PK\x01\x02")
 
 
-def member(data: bytes) -> ByteRange | None:
+def member(data: bytearray) -> ByteRange | None:
     return zip_members(MemorySource(bytes(data), "a.zip"))["a.nc"]().range
 
 
