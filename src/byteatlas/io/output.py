@@ -137,7 +137,8 @@ def _remote_file(url: str, storage_options: Mapping[str, JSON] | None) -> Iterat
         stream.close()
         stream.commit()
     except BaseException:
-        stream.closed = True
+        with suppress(AttributeError):  # files in memory say for themselves whether they are closed
+            stream.closed = True
         with suppress(OSError, NotImplementedError):  # nothing was committed: nothing is left under the name
             stream.discard()
         raise
