@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from stat import S_IMODE
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -129,16 +130,20 @@ def _remote_file(url: str, storage_options: Mapping[str, JSON] | None) -> Iterat
     options = StorageOptions.of(storage_options).for_url(url)
     try:
         system, path = url_to_fs(url, **options)
-        stream = system.open(path, "wb", autocommit=False)
+        in_memory = system.protocol == "memory"  # whose files are there as soon as they are opened
+        stream = BytesIO() if in_memory else system.open(path, "wb", autocommit=False)
     except (OSError, ValueError, NotImplementedError) as error:
         raise FetchFailed(url, f"cannot be written: {error}") from error
+    if in_memory:
+        yield stream
+        system.pipe_file(path, stream.getvalue())
+        return
     try:
         yield stream
         stream.close()
         stream.commit()
     except BaseException:
-        with suppress(AttributeError):  # files in memory say for themselves whether they are closed
-            stream.closed = True
+        stream.closed = True
         with suppress(OSError, NotImplementedError):  # nothing was committed: nothing is left under the name
             stream.discard()
         raise

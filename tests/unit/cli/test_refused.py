@@ -134,3 +134,15 @@ def test_standard_input_holds_no_model(capsys: pytest.CaptureFixture[str], monke
 )
 def test_sizes_for_people(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+def test_folders_for_maps_are_made_with_those_above(tmp_path: Path) -> None:
+    from byteatlas.cli.map_io import make_folder
+
+    make_folder(str(tmp_path / "a" / "b"))
+    make_folder(str(tmp_path / "a" / "b"))
+    make_folder("s3://bucket/a")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(ba.Conflict, match="file is a file; a folder was expected"):
+        make_folder(str(tmp_path / "file"))

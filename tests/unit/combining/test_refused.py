@@ -13,7 +13,7 @@ from tests.maps import array
 
 import byteatlas as ba
 from byteatlas.array import open_node
-from byteatlas.combining import FromVariable, Values, combine
+from byteatlas.combining import FromVariable, Values, combine, plan_combine
 from byteatlas.combining.append import append
 from byteatlas.combining.chunks import common_borders, stacking
 from byteatlas.combining.chunks.common_borders import split_chunks, with_explicit_shapes
@@ -357,3 +357,19 @@ def test_stacked_arrays_read_one_after_the_other() -> None:
     two = stacking.stacked([uneven, uneven])
     assert two is not None
     assert two.meta.grid == RectilinearGrid(((1, 1), (4, 4)))
+
+
+@pytest.mark.parametrize(
+    ("values", "gaps"),
+    [
+        ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 20], 1),  # ten steps: at most two are gaps
+        ([0, 10, 11, 12, 13, 14, 15, 16, 17, 18, 28], 2),
+        ([0, 10, 20, 30, 31, 32, 33, 34, 35, 36, 37, 38], 0),
+        ([0, 1, 2, 3], 0),
+        ([0, 1, 2, 10], 1),
+        ([0, 10], 0),
+    ],
+)
+def test_gaps_between_files(values: list[int], gaps: int) -> None:
+    found = plan_combine([of_times(v) for v in values], CombineOptions(concat=("time",)), read=read)
+    assert len([f for f in found.findings if "gap in 'time'" in f.detail]) == gaps

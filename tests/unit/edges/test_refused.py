@@ -229,3 +229,51 @@ def test_dask_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtra, match="scanning through Dask") as refused, dask_client("local"):
         pass
     assert refused.value.extra == "dask"
+
+
+@pytest.mark.parametrize(
+    ("key", "shapes"),
+    [
+        ((slice(1, 3), np.array([0, 1, 1])), [(1, 2), (3, 1)]),
+        ((np.array([[0, 1]]), slice(None), slice(0, 4, 2)), [(1, 2, 1, 1), (1, 1, 5, 1), (1, 1, 1, 2)]),
+        ((slice(None), np.array([2]), slice(0, 2)), [(1, 3, 1), (1, 1, 1), (1, 1, 2)]),
+    ],
+)
+def test_slices_beside_points(key: tuple[Any, ...], shapes: list[tuple[int, ...]]) -> None:
+    from byteatlas.xarray_backend.lazy import pointwise
+
+    values = np.arange(60).reshape(3, 5, 4)[..., :1] if len(key) == 2 else np.arange(60).reshape(3, 5, 4)
+    shape = values.shape[: len(key)]
+    found = pointwise(key, shape)
+    assert [f.shape for f in found] == shapes
+    arrays = [k for k in key if not isinstance(k, slice)]
+    lead = arrays[0].ndim
+    every = np.ix_(*[np.arange(n)[k] for k, n in zip(key, shape, strict=True) if isinstance(k, slice)])
+    grids = iter(every)
+    wanted = tuple(
+        next(grids)[(None,) * lead] if isinstance(k, slice) else k.reshape(k.shape + (1,) * len(every)) for k in key
+    )
+    np.testing.assert_array_equal(values[found], values[wanted])
+
+
+def test_places_of_grib_fields() -> None:
+    from byteatlas.verifying.native.grib import GribArray, GribFile
+
+    found = GribFile(nothing()).array("x", ("off/12", "", "off/34#2"))
+    assert isinstance(found, GribArray)
+    assert found.places == ((12, 0), None, (34, 2))
+    assert GribFile(nothing()).array("x", ("off/12", "page/1")) is None
+
+
+def nothing() -> Any:
+    return None
+
+
+def test_paths_of_datasets_as_netcdf_shows_them() -> None:
+    from byteatlas.verifying.native.hdf5 import NOT_COORDINATE, _shown
+
+    hidden = f"{NOT_COORDINATE}x"
+    assert _shown(f"g/{hidden}", []) == "g/x"
+    assert _shown(hidden, [hidden, "x"]) == hidden
+    assert _shown(NOT_COORDINATE, []) == NOT_COORDINATE
+    assert _shown("g/x", []) == "g/x"

@@ -41,6 +41,7 @@ def nested(depth: int) -> dict[str, Any]:
 
 IN_TWO = array((4,), (2,), references={(0,): b"12345678", (1,): b"12345678"})
 OF_SIZES = array((4,), (4,), references={(0,): ("/a", 0, 16)})
+TOO_LARGE = "x, attribute 'n': an integer of more than 64 bits"
 CASES: dict[str, tuple[VirtualArray, str]] = {
     "grid": (
         replace(OF_SIZES, meta=replace(OF_SIZES.meta, grid=RectilinearGrid(((3, 1),)))),
@@ -71,6 +72,30 @@ CASES: dict[str, tuple[VirtualArray, str]] = {
     "dimension": (array((4,), (4,), dimension_names=("a/b",)), "the root: a dimension with the name 'a/b'"),
     "dimension without a name": (array((4,), (4,), dimension_names=("",)), "the root: a dimension with the name ''"),
     "containers": (array((4,), (4,), attributes=nested(9)), "x: attributes in more than 8 containers"),
+    "two encodings": (
+        replace(OF_SIZES, meta=replace(OF_SIZES.meta, encodings=OF_SIZES.meta.encodings * 2, zarr_format=3)),
+        "x: chunks that are stored in several ways",
+    ),
+    "small integer": (
+        array((4,), (4,), attributes={"n": -(1 << 63) - 1}),
+        TOO_LARGE,
+    ),
+    "large integer": (
+        array((4,), (4,), attributes={"n": 1 << 64}),
+        TOO_LARGE,
+    ),
+    "far integers": (
+        array((4,), (4,), attributes={"n": [-1, 1 << 63]}),
+        TOO_LARGE,
+    ),
+    "mixed": (
+        array((4,), (4,), attributes={"n": [0.5, (1 << 53) + 1]}),
+        "x, attribute 'n': numbers that no one type holds",
+    ),
+    "kinds": (
+        array((4,), (4,), attributes={"n": [1, "a"]}),
+        "x, attribute 'n': a value that is neither text nor a number, or a list of different kinds",
+    ),
     "reserved": (
         array((4,), (4,), attributes={"build_dmrpp_metadata": "a"}),
         "x, attribute 'build_dmrpp_metadata': a name that readers pass over",
@@ -109,3 +134,30 @@ def test_one_chunk_in_the_map_is_written_as_text() -> None:
     assert "<dmrpp:compact>AAAAAAAAgD8AAABAAABAQA==</dmrpp:compact>" in written(
         VirtualGroup(arrays={"x": array((4,), (4,), references={(0,): data})})
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (-(1 << 63), "Int64"),
+        ((1 << 64) - 1, "UInt64"),
+        (1 << 63, "UInt64"),
+        ((1 << 63) - 1, "Int64"),
+        (-(1 << 31), "Int32"),
+        (-(1 << 31) - 1, "Int64"),
+        (1 << 31, "Int64"),
+        ((1 << 31) - 1, "Int32"),
+        ([0.5, 1 << 53], "Float64"),
+        ("a", "String"),
+    ],
+)
+def test_types_of_attributes(value: Any, kind: str) -> None:
+    text = written(VirtualGroup(GroupMeta({"n": value}, 2)))
+    assert f'<Attribute name="n" type="{kind}">' in text
+
+
+def test_arrays_are_counted_as_they_are_written() -> None:
+    told: list[tuple[str, int, int]] = []
+    group = VirtualGroup(arrays={"x": OF_SIZES}, groups={"g": VirtualGroup(arrays={"y": OF_SIZES})})
+    write_dmrpp(group, BytesIO(), MapWriteOptions(), lambda name, n, of: told.append((name, n, of)))
+    assert told == [("x", 0, 2), ("g/y", 1, 2)]

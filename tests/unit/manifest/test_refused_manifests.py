@@ -10,7 +10,7 @@ import pytest
 from tests.maps import array
 
 from byteatlas.errors import BadRequest, CorruptChunk, InvalidMetadata, NotFound
-from byteatlas.manifest.columns import joined
+from byteatlas.manifest.columns import PlacedManifest, assemble, follow_each_other, joined
 from byteatlas.manifest.kinds.parameters import with_parameters
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.kinds.sparse import Collector, SourceTable
@@ -22,6 +22,26 @@ from byteatlas.values import replace
 
 FOUR = array((4,), (1,))
 COLUMNS = FOUR.manifest.load()
+
+
+@pytest.mark.parametrize(
+    ("origins", "follow"),
+    [
+        ([(0, 0), (2, 0)], True),
+        ([(2, 0), (0, 0)], False),
+        ([(0, 0), (2, 1)], False),
+        ([(0, 0)], False),
+        ([(0, 0), (2, 0), (4, 0)], False),
+    ],
+)
+def test_parts_that_follow_each_other(origins: list[tuple[int, ...]], follow: bool) -> None:
+    part = array((2, 3), (1, 1)).manifest.load()
+    parts = [PlacedManifest(origin, part) for origin in origins]
+    assert follow_each_other((4, 3), parts) is follow
+    if len(parts) == 2 and origins[1] != (2, 1):
+        found = assemble((4, 3), parts).offset.reshape(4, 3)
+        for (row, _), one in zip(origins, parts, strict=True):
+            np.testing.assert_array_equal(found[row : row + 2], one.manifest.offset.reshape(2, 3))
 
 
 def numbers(*values: int) -> Any:
