@@ -131,7 +131,7 @@ def _remote_file(url: str, storage_options: Mapping[str, JSON] | None) -> Iterat
     try:
         system, path = url_to_fs(url, **options)
         in_memory = system.protocol == "memory"  # whose files are there as soon as they are opened
-        stream = BytesIO() if in_memory else system.open(path, "wb", autocommit=False)
+        stream: Any = BytesIO() if in_memory else system.open(path, "wb", autocommit=False)
     except (OSError, ValueError, NotImplementedError) as error:
         raise FetchFailed(url, f"cannot be written: {error}") from error
     if in_memory:

@@ -85,11 +85,21 @@ def test_whole_files(tmp_path: Path) -> None:
     assert on_data(whole(str(tmp_path), optional=True), main) is None  # a folder
 
 
-@pytest.mark.parametrize("cause", [Status(403), Status(404), PermissionError("no"), FileNotFoundError("x")])
-def test_an_optional_file_that_the_storage_does_not_give_out_is_not_there(cause: BaseException) -> None:
+@pytest.mark.parametrize(
+    ("cause", "kind"),
+    [
+        (Status(403), Forbidden),
+        (Status(404), Absent),
+        (PermissionError("no"), Forbidden),
+        (FileNotFoundError("x"), Absent),
+    ],
+)
+def test_an_optional_file_that_the_storage_does_not_give_out_is_not_there(
+    cause: BaseException, kind: type[Exception]
+) -> None:
     opener = failing(failure("s3://b/side", cause), cause)
     assert on_data(whole("s3://b/side", optional=True), opener=opener) is None
-    with pytest.raises((Absent, Forbidden)):
+    with pytest.raises(kind):
         on_data(whole("s3://b/side"), opener=opener)
 
 
