@@ -80,7 +80,7 @@ def without_docstring(function: Function) -> list[ast.stmt]:
 
 
 def outline(function: Function) -> tuple[str, ...]:
-    """The kinds of a function's statements in order: functions of one body have one outline, and it is cheap to have."""
+    """The kinds of a function's statements in order: those of one body have one outline."""
     nodes = [node for statement in without_docstring(function) for node in ast.walk(statement)]
     return tuple(type(node).__name__.replace("Ann", "") for node in nodes if isinstance(node, ast.stmt))
 
