@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import gzip
 import json
 import time
@@ -23,10 +22,12 @@ from byteatlas.errors import ByteatlasError, Forbidden
 from byteatlas.io.open import SourcePool
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import Remote, VirtualArray, VirtualGroup, VirtualNode, reference_at
+from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.references import read_references
 
 ZARRAY = zarray([4], [2])
 GROUP = '{"zarr_format":2}'
+PARSED, SEARCHED = MapReadOptions(), MapReadOptions(small_text=0)
 
 
 def v1(refs: dict[str, Any] | None = None, **top: Any) -> bytes:
@@ -160,13 +161,14 @@ HOSTILE: dict[str, bytes] = {
 }
 
 
+@pytest.mark.parametrize("options", [PARSED, SEARCHED], ids=["parsed", "searched"])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_json(name: str) -> None:
+def test_hostile_json(name: str, options: MapReadOptions) -> None:
     tracemalloc.start()
     started = time.perf_counter()
     try:
         with pytest.raises(ByteatlasError) as caught:
-            exhaust(read_references(HOSTILE[name]))
+            exhaust(read_references(HOSTILE[name], options=options))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -176,6 +178,7 @@ def test_hostile_json(name: str) -> None:
     assert peak < 256 << 20
 
 
+@pytest.mark.parametrize("options", [PARSED, SEARCHED], ids=["parsed", "searched"])
 @pytest.mark.parametrize(
     ("refs", "expected"),
     [
@@ -191,12 +194,12 @@ def test_hostile_json(name: str) -> None:
         ),
     ],
 )
-def test_what_is_no_chunk_is_no_chunk(refs: dict[str, Any], expected: str) -> None:
+def test_what_is_no_chunk_is_no_chunk(refs: dict[str, Any], expected: str, options: MapReadOptions) -> None:
     if "x/00" in refs:
         with pytest.raises(ByteatlasError):
-            exhaust(read_references(v1(refs)))
+            exhaust(read_references(v1(refs), options=options))
         return
-    node = read_references(v1(refs))
+    node = read_references(v1(refs), options=options)
     assert isinstance(node, VirtualGroup)
     manifest = node.arrays["x"].manifest
     assert manifest.rows(np.arange(2)).source.tolist() == [-1, -1], expected
@@ -297,8 +300,22 @@ def test_damaged_part_is_never_fill(tmp_path: Path, damage: str) -> None:
 def test_any_text_is_a_map_or_an_error(cut: int, junk: bytes, span: int) -> None:
     good = v1({"x/0": ["/d", 0, 8], "x/1": "base64:" + base64.b64encode(bytes(8)).decode()}, templates={"u": "/d"})
     at = cut % len(good)
-    with contextlib.suppress(ByteatlasError):
-        exhaust(read_references(good[:at] + junk + good[at + span :]))
+    text = good[:at] + junk + good[at + span :]
+    assert outcome(text, PARSED) == outcome(text, SEARCHED)
+
+
+def outcome(text: bytes, options: MapReadOptions) -> object:
+    """What a map says of its array, or the kind of its error."""
+    try:
+        node = read_references(text, options=options)
+        exhaust(node)
+        arrays = {"": node} if isinstance(node, VirtualArray) else node.arrays
+        loaded = {name: array.manifest.load() for name, array in arrays.items()}
+    except ByteatlasError as error:
+        return type(error)
+    return {
+        name: (m.source.tolist(), m.offset.tolist(), m.length.tolist(), dict(m.inlined)) for name, m in loaded.items()
+    }
 
 
 def test_a_remote_map_reads_no_local_files() -> None:

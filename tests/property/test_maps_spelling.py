@@ -16,9 +16,12 @@ from byteatlas.manifest.json import read as json_read
 from byteatlas.manifest.json.text import reader as json_reader
 from byteatlas.manifest.json.text import tokens as json_tokens
 from byteatlas.manifest.model import Inline, Missing, Remote, VirtualGroup, reference_at
+from byteatlas.manifest.options import MapReadOptions
 from byteatlas.manifest.references import read_references
 from byteatlas.types import ByteRange
 
+PARSED, SEARCHED = MapReadOptions(), MapReadOptions(small_text=0)
+"""Small texts are parsed whole, long ones searched: both ways must say the same."""
 COUNTS = (4, 12)
 ZARRAY = zarray(list(COUNTS), [1, 1])
 VALUES = st.one_of(
@@ -71,15 +74,16 @@ def meaning(value: Any) -> Any:
             return Remote(url, ByteRange(offset, length))
 
 
-@given(maps(), st.sampled_from([96, 300, 1000, 1 << 22]), st.data())
+@given(maps(), st.sampled_from([96, 300, 1000, 1 << 22, None]), st.data())
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_spelling_says_the_same(made: tuple[bytes, Any], window: int, data: st.DataObject) -> None:
+def test_any_spelling_says_the_same(made: tuple[bytes, Any], window: int | None, data: st.DataObject) -> None:
     text, chunks = made
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_reader, "WINDOW", window)
-        patch.setattr(json_tokens, "WINDOW", window)
+        if window is not None:
+            patch.setattr(json_reader, "WINDOW", window)
+            patch.setattr(json_tokens, "WINDOW", window)
         patch.setattr(json_read, "LOOKED_UP_SINGLY", 3)
-        node = read_references(text)
+        node = read_references(text, options=PARSED if window is None else SEARCHED)
         assert isinstance(node, VirtualGroup)
         assert {path for path, _ in node.walk()} == {"x", "g", "g/é y"}
         wanted = data.draw(st.lists(st.tuples(st.sampled_from(["x", "g/é y"]), st.integers(0, 47)), max_size=3))
@@ -95,8 +99,8 @@ def test_any_spelling_says_the_same(made: tuple[bytes, Any], window: int, data: 
                 assert reference_at(loaded, place) == expected
 
 
-@pytest.mark.parametrize("window", [300, 1 << 22])
-def test_arrays_that_take_turns(window: int) -> None:
+@pytest.mark.parametrize("window", [300, 1 << 22, None])
+def test_arrays_that_take_turns(window: int | None) -> None:
     """Maps made file by file: each array's chunks stand between those of all others, with every kind of key."""
     v3 = {
         "zarr_format": 3,
@@ -126,9 +130,11 @@ def test_arrays_that_take_turns(window: int) -> None:
             refs[f"stray/{i}/{j}"] = ["/nothing", 0, 1]
             refs[f"c/c/note{j}"] = ["/nothing", 0, 1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_reader, "WINDOW", window)
-        patch.setattr(json_tokens, "WINDOW", window)
-        node = read_references(json.dumps(refs).replace("/", "\\/").encode())
+        if window is not None:
+            patch.setattr(json_reader, "WINDOW", window)
+            patch.setattr(json_tokens, "WINDOW", window)
+        text = json.dumps(refs, ensure_ascii=False).replace("/", "\\/").encode()
+        node = read_references(text, options=PARSED if window is None else SEARCHED)
         assert isinstance(node, VirtualGroup)
         for number, path in enumerate(forms):
             loaded = node[path].manifest.load()  # type: ignore[union-attr]

@@ -52,6 +52,7 @@ class MapReadOptions:
         rename: changes each source URL after it was made absolute.
         most_generated: more references than this from ``gen`` are refused.
         parts: Parquet part files that are kept in memory.
+        small_text: a JSON text of at most so many bytes is parsed whole, a longer one searched.
         place: where the map was read from; None = the caller made the map. Filled in by `read_references`.
         absent_parts: what a Parquet part file means that is not there. fsspec's writer leaves out parts all of whose
             chunks are missing; a part that got lost looks the same. So it is an error unless the caller knows better.
@@ -63,6 +64,7 @@ class MapReadOptions:
     rename: Callable[[str], str] | None = None
     most_generated: int = 5_000_000
     parts: int = 16
+    small_text: int = 1 << 20
     absent_parts: AbsentParts = "raise"
     place: KnownPlace | None = field(default=None, compare=False)
 

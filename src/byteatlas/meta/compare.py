@@ -12,7 +12,6 @@ uses. The answer is passed in, because metadata know no codecs.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import repeat
@@ -261,4 +260,6 @@ def read_alike(a: ArrayMeta, b: ArrayMeta, ignored: IgnoredMembers) -> bool:
 
 def fingerprint(*values: JSON) -> str:
     """A text that identical documents have in common, to be kept in a file: SHA-256 of their JSON, keys sorted."""
+    import hashlib  # OpenSSL takes milliseconds to load, and most readers of metadata compare nothing
+
     return hashlib.sha256(json.dumps(list(values), sort_keys=True, default=str).encode()).hexdigest()

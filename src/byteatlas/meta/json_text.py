@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from json.encoder import encode_basestring
 
 from byteatlas.types import JSON
 
+_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _MINUS_ZERO = re.compile(r"-0(?![0-9.eE])")
 
 
@@ -20,12 +22,22 @@ def json_text(value: JSON, indent: int | None = None) -> str:
     ('{"title":"Säo"}', '"half: \\\\ud800"')
     """
     separators = (",", ":") if indent is None else None
-    text = json.dumps(value, indent=indent, separators=separators, ensure_ascii=False)
+    text = _compact(value) if indent is None else json.dumps(value, indent=indent, ensure_ascii=False)
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, indent=indent, separators=separators)
     return text
+
+
+def quoted(text: str) -> bytes:
+    """Text as a JSON string in UTF-8, as `json_text` writes it."""
+    try:
+        return encode_basestring(text).encode()
+    except UnicodeEncodeError:
+        return json.dumps(text).encode()
 
 
 def parse_json(text: str) -> JSON:

@@ -34,6 +34,8 @@ def shape_of(value: JSON, what: str, least: int = 0) -> Shape:
 
 def length_of(value: JSON, what: str, least: int = 0) -> int:
     """An integer in [least, 2**63)."""
+    if type(value) is int and least <= value < MOST_LENGTH:
+        return value
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer():
         raise invalid(f"{what}: {value!r} is not an integer")
     if not least <= value < MOST_LENGTH:

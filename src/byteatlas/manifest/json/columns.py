@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.manifest.json.keys import check_stray, keys_begin_with, position, raw_prefix, run_with_prefix
+from byteatlas.manifest.json.parsed_rows import by_array, flat_positions, three_columns
 from byteatlas.manifest.json.templates.generate import Generated, KeyPattern, Single
 from byteatlas.manifest.json.text.intern import distinct_slices, intern_urls
 from byteatlas.manifest.json.text.numbers import grid_positions, two_numbers
@@ -245,6 +247,21 @@ class ColumnSink:
             collector.add_inline(chunk, b"")
         rest = ~empty
         collector.add(flat[rest], numbers[rest], offset[rest], sizes[rest])
+
+    def parsed(self, entries: Mapping[str, JSON]) -> None:
+        """Take all entries of a map that was parsed."""
+        arrays, singly = by_array(entries, self._owner)
+        for (path, prefix), (tails, values) in arrays.items():
+            collector = self.collectors[path]
+            shape = collector.grid_shape
+            flat = flat_positions(tails, shape, self._map.meta(path).keys) if shape else None
+            columns = None if flat is None else three_columns(values, self.source_number)
+            if flat is None or columns is None:
+                singly += [prefix + tail for tail in tails]
+            else:
+                collector.add(flat, *columns)
+        for key in singly:
+            self.other(key, entries[key], 0, 0)
 
     def text(self, key: str, raw: bytes) -> None:
         if not is_document(key):

@@ -1,12 +1,13 @@
 """Kerchunk's JSON reference maps, version 0 and 1, read lazily.
 
-Opening scans the text once for its structure (that is: for quotes, with NumPy) and keeps only metadata. A few chunks
-are then looked up by searching the text for their keys; when many are asked for, the whole map becomes columns.
+A small text is parsed whole. A large one is scanned once for its structure (that is: for quotes, with NumPy). In both
+cases
+only metadata are kept. A few chunks are then looked up by their keys; when many are asked for, the whole map becomes
+columns.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import Any
 
@@ -19,9 +20,8 @@ from byteatlas.manifest.json.columns import ColumnSink
 from byteatlas.manifest.json.documents import consolidated, source_infos
 from byteatlas.manifest.json.templates.expressions import Templates
 from byteatlas.manifest.json.templates.generate import expand_gen
-from byteatlas.manifest.json.text.reader import Reader
-from byteatlas.manifest.json.text.structure import DocumentSink, compact_text, map_structure
-from byteatlas.manifest.json.text.tokens import Irregular, scan_object
+from byteatlas.manifest.json.text.parsed import ParsedText
+from byteatlas.manifest.json.text.searched import SearchedText
 from byteatlas.manifest.json.values import parse_reference
 from byteatlas.manifest.kinds.sparse import SourceTable
 from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Rows, SourceInfo, VirtualNode, unpickled
@@ -29,7 +29,7 @@ from byteatlas.manifest.options import KnownPlace, MapReadOptions
 from byteatlas.manifest.tree import DocumentTree, key_prefix
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
-from byteatlas.types import JSON, ByteRange, Shape
+from byteatlas.types import JSON, Shape
 
 LOOKED_UP_SINGLY = 8
 """Up to this many chunks are looked up one by one before the whole map is loaded."""
@@ -49,26 +49,17 @@ class JsonMap:
 
     def __init__(self, source: Source, where: str, options: MapReadOptions) -> None:
         self.where, self.options = where, options
-        self._source = source
         self._lock = threading.RLock()
         self._columns: dict[str, Manifest] | None = None
-        index = DocumentSink(where)
-        try:
-            self._body = map_structure(Reader(source, where), index)
-        except Irregular:
-            self._source, self._body = compact_text(source, where)
-            index = DocumentSink(where)
-            self._body = map_structure(Reader(self._source, where), index, patience=1 << 62)
-        self._body.inner = index.nested
-        self._marks = index.marks
-        top = self._body.top
+        self._text = ParsedText.of(source, where, options.small_text) or SearchedText.of(source, where)
+        top = self._text.top
         version = top.get("version", 0)
         if version not in (0, 1) or isinstance(version, bool):
             raise InvalidMetadata(where, f"version {version!r} of the format is not known")
         self.templates = Templates.parse(top.get("templates", {}), where)
         self.gen = top.get("gen") or []
         self.table = SourceTable(source_infos(top.get("byteatlas"), where, options), options.named)
-        self.documents = consolidated(index.documents, where)
+        self.documents = consolidated(self._text.documents(), where)
         if not self.documents:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
         self.hierarchy = DocumentTree(self.documents, where)
@@ -98,61 +89,13 @@ class JsonMap:
         if self.options.place is not None:
             self.options.place.check()
 
-    # Looking up single chunks
-
     def find(self, key: str, prefix: str) -> tuple[JSON, bool]:
         """The value of a key and True; None and False when the search cannot tell that it is missing.
 
-        ``prefix`` is what the keys of the same array begin with: where such keys stand is searched first.
+        ``prefix`` is what the keys of the same array begin with.
         """
         self.check()
-        reader = Reader(self._source, self.where)
-        likely = self._stretches(prefix.encode())
-        for spelled in dict.fromkeys((key, key.replace("/", "\\/"))):
-            needle = b'"' + json.dumps(spelled, ensure_ascii=False).encode()[1:-1].replace(b"\\\\/", b"\\/") + b'"'
-            for begin, end in likely:
-                at = self._search(reader, needle, begin, end)
-                if at >= 0:
-                    colon = reader.skip(at + len(needle))
-                    return reader.value(reader.skip(colon + 1))[0], True
-        return None, False
-
-    def _stretches(self, prefix: bytes) -> list[tuple[int, int]]:
-        """The text in stretches, those first where keys with this prefix stand."""
-        edges = [self._body.begin, *(at for at, _ in self._marks), self._body.end]
-        named = [False, *(key.startswith(prefix) for _, key in self._marks), False]
-        likely: list[tuple[int, int]] = []
-        rest: list[tuple[int, int]] = []
-        for i in range(len(edges) - 1):
-            (likely if named[i] or named[i + 1] else rest).append((edges[i], edges[i + 1]))
-        return likely + rest
-
-    def _search(self, reader: Reader, needle: bytes, begin: int, end: int) -> int:
-        at, window = begin, 1 << 20
-        while at < end:
-            length = min(window + len(needle), self._body.end - at)
-            reader.move(at, length)
-            found = reader.data.find(needle)
-            while found >= 0:
-                if self._is_key(reader, at + found, len(needle)):
-                    return at + found
-                if reader.base != at:
-                    reader.move(at, length)
-                found = reader.data.find(needle, found + 1)
-            at += window
-            window = min(window * 2, 8 << 20)
-        return -1
-
-    def _is_key(self, reader: Reader, place: int, length: int) -> bool:
-        """Whether the quoted text here is a key of the references' object itself."""
-        if any(a <= place < b for a, b in self._body.inner):
-            return False
-        if reader.byte(reader.skip(place + length)) != ord(":"):
-            return False
-        before = place - 1
-        while before > self._body.begin and reader.source.read([ByteRange(before, 1)])[0][0] in b" \t\r\n":
-            before -= 1
-        return bytes(reader.source.read([ByteRange(before, 1)])[0]) in (b",", b"{")
+        return self._text.find(key, prefix)
 
     # Columns
 
@@ -169,7 +112,7 @@ class JsonMap:
 
     def _load(self) -> dict[str, Manifest]:
         sink = ColumnSink(self)
-        scan_object(Reader(self._source, self.where), self._body.begin, sink, patience=1 << 62)
+        self._text.feed(sink)
         if self.gen:
             patterns = sink.patterns()
             for item in expand_gen(self.gen, self.templates, patterns, self.where, self.options.most_generated):

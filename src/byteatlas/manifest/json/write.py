@@ -16,7 +16,7 @@ from byteatlas.manifest.kinds.sparse import writable_total
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
-from byteatlas.meta.json_text import json_text
+from byteatlas.meta.json_text import json_text, quoted
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -26,11 +26,6 @@ TextColumn = bytes | NDArray[np.void]
 def compact(value: JSON) -> str:
     """JSON text without white space, not escaped to ASCII."""
     return json_text(value)
-
-
-def quoted(text: str) -> bytes:
-    """Text as a JSON string."""
-    return json_text(text).encode()
 
 
 def inline_text(data: bytes) -> str:

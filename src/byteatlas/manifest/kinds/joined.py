@@ -7,7 +7,6 @@ nothing that plans, merges or fetches requests needs to know. Reference maps hav
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -61,6 +60,8 @@ class JoinedInfo(SourceInfo):
 
 def joined_info(files: Sequence[SourceInfo], columns: Columns) -> JoinedInfo:
     """The virtual file of parts, named by what it consists of."""
+    import hashlib  # OpenSSL takes milliseconds to load, which commands that join nothing should not wait for
+
     digest = hashlib.sha256(repr([(f.url, f.size, f.stamp) for f in files]).encode())
     for column in (columns.source, columns.offset, columns.length):
         digest.update(column.tobytes())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 
 from byteatlas.meta import fill
 from byteatlas.meta.attributes import from_v2_document
@@ -11,8 +13,11 @@ from byteatlas.meta.parts import DIMENSIONS, object_of, shape_of
 from byteatlas.meta.place import InMember, InNode, invalid
 from byteatlas.meta.v2.codecs import chain_of, nczarr_of
 from byteatlas.types import JSON, Shape
+from byteatlas.values import replace
 
 REQUIRED = ("shape", "chunks", "dtype")
+LONGEST_SHARED = 4096
+"""Characters of a document that is remembered."""
 NCZARR = ("_nczarr_", "_NCZARR_")
 
 
@@ -44,11 +49,31 @@ def _array(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> Arra
     for key in REQUIRED:
         if key not in document:
             raise invalid(f"{key!r} is missing")
+    stored = _stored(document, attributes) if nczarr_of(document, attributes) else _shared(document)
+    names, kept, scalar = _attributes(document, attributes, stored.shape)
+    if scalar:
+        stored, names = replace(stored, shape=(), grid=RegularGrid(())), ()
+    return replace(stored, dimension_names=names, attributes=from_v2_document(kept, stored.data_type))
+
+
+def _shared(document: Mapping[str, JSON]) -> ArrayMeta:
+    """`_stored` of a document without notes by netCDF-C. Archives hold thousands of equal ones."""
+    try:
+        text = json.dumps(document) if isinstance(document["dtype"], str) else None
+    except (TypeError, ValueError, RecursionError):
+        text = None
+    return _stored(document, {}) if text is None or len(text) > LONGEST_SHARED else _by_text(text)
+
+
+@lru_cache(maxsize=256)
+def _by_text(text: str) -> ArrayMeta:
+    return _stored(json.loads(text), {})
+
+
+def _stored(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> ArrayMeta:
+    """How an array is stored: all but the names of its dimensions and its attributes."""
     shape = shape_of(document["shape"], "shape")
     chunks = _chunk_shape(document["chunks"], shape)
-    names, kept, scalar = _attributes(document, attributes, shape)
-    if scalar:
-        shape, chunks, names = (), (), ()
     data_type, stored, codecs = chain_of(document, attributes)
     if _one_of(document, "order", "C", "F") == "F" and len(shape) > 1:
         codecs = (CodecSpec("transpose", {"order": list(range(len(shape)))[::-1]}), *codecs)
@@ -60,8 +85,6 @@ def _array(document: Mapping[str, JSON], attributes: Mapping[str, JSON]) -> Arra
         grid=RegularGrid(chunks),
         encodings=(Encoding(codecs),),
         fill_value=fill_value,
-        dimension_names=names,
-        attributes=from_v2_document(kept, data_type),
         keys=ChunkKeys("v2", "/" if _one_of(document, "dimension_separator", ".", "/") == "/" else "."),
         zarr_format=2,
     )

@@ -15,7 +15,7 @@ from byteatlas.manifest.tree import is_document
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
 
-_TOP = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
+TOP_MEMBERS = frozenset({"version", "refs", "templates", "gen", "byteatlas"})
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ def map_structure(reader: Reader, index: DocumentSink, patience: int = 64) -> Te
     name, _ = reader.value(first)
     if not isinstance(name, str):
         raise reader.fail(first, "a member was expected")
-    if name not in _TOP:
+    if name not in TOP_MEMBERS:
         body = TextParts(at)
         body.end = scan_object(reader, at, index, patience=patience)
         if index.has_version:

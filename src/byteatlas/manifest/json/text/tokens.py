@@ -8,6 +8,7 @@ the outcome is exact for every JSON text; only its speed depends on the regulari
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -56,6 +57,14 @@ class EntrySink(Protocol):
 
     def other(self, key: str, value: JSON, begin: int, end: int) -> None:
         """An entry that was parsed by itself; its value lies at ``begin`` to ``end`` of the whole text."""
+        ...
+
+
+class EntriesSink(EntrySink, Protocol):
+    """What also takes entries that were parsed."""
+
+    def parsed(self, entries: Mapping[str, JSON]) -> None:
+        """All entries of a map."""
         ...
 
 
