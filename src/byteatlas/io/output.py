@@ -143,7 +143,8 @@ def _remote_file(url: str, storage_options: Mapping[str, JSON] | None) -> Iterat
         stream.close()
         stream.commit()
     except BaseException:
-        stream.closed = True
+        with suppress(AttributeError):  # some say for themselves whether they are closed
+            stream.closed = True
         with suppress(OSError, NotImplementedError):  # nothing was committed: nothing is left under the name
             stream.discard()
         raise

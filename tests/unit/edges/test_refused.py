@@ -277,3 +277,17 @@ def test_paths_of_datasets_as_netcdf_shows_them() -> None:
     assert _shown(hidden, [hidden, "x"]) == hidden
     assert _shown(NOT_COORDINATE, []) == NOT_COORDINATE
     assert _shown("g/x", []) == "g/x"
+
+
+def test_whole_files_inside_of_others() -> None:
+    from byteatlas.errors import Unsupported
+    from byteatlas.manifest.model import SourceInfo
+    from byteatlas.scanning.duties import relocated
+
+    whole = VirtualGroup(arrays={"x": array((4,), (4,), references={(0,): ("/a",)})})
+    with pytest.raises(Unsupported, match="a chunk that is a whole file, in a file inside of another") as refused:
+        relocated(whole, SourceInfo("/all.zip"), lambda url: 7)
+    assert refused.value.reason == "layout"
+    part = VirtualGroup(arrays={"x": array((4,), (4,), url="/a")})
+    moved = relocated(part, SourceInfo("/all.zip"), lambda url: 7).arrays["x"].manifest.load()
+    assert (moved.sources[0].url, moved.offset.tolist()) == ("/all.zip", [107])

@@ -12,6 +12,7 @@ from typing import Any
 import fsspec
 import numpy as np
 import pytest
+from tests.http_server import serve
 
 from byteatlas.errors import Conflict, FetchFailed, MissingExtra
 from byteatlas.io import kind as kinds
@@ -334,3 +335,35 @@ def test_a_remote_folder_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(FetchFailed, match="no answer"):
         kind_of("memory://refused/name", DEFAULT)
     assert len(asked) == 3
+
+
+def test_a_file_of_others_that_fails_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """File systems that commit: nothing is left under the name, and the error stays what it was."""
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda url, **_: (fsspec.filesystem("file"), str(tmp_path / "a")))
+
+    def half() -> None:
+        with new_file("s3://b/a") as stream:
+            stream.write(b"1")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half()
+    assert list(tmp_path.iterdir()) == []
+    with new_file("s3://b/a") as stream:
+        stream.write(b"12")
+    assert (tmp_path / "a").read_bytes() == b"12"
+
+
+def test_ranges_that_a_web_server_does_not_have() -> None:
+    with serve({"/a.bin": DATA}) as web:
+        source = DEFAULT.open(f"{web.url}/a.bin")
+        assert [bytes(d) for d in source.read([ByteRange(2, 3), ByteRange(0, 0)])] == [DATA[2:5], b""]
+        for where, why in (
+            (ByteRange(-1, 2), "negative"),
+            (ByteRange(0, -1), "negative"),
+            (ByteRange(99, 2), "only 100 bytes"),
+        ):
+            with pytest.raises(FetchFailed, match=why) as refused:
+                source.read([where])
+            assert refused.value.range == where
+        assert source.read([]) == []

@@ -160,6 +160,7 @@ def test_offset_and_length_go_together(missing: str) -> None:
     [
         ({"offset": "{{10 * j + (1 ** j)}}"}, 11, 5),  # powers are no operation of columns
         ({"offset": "{{j * 4000000000000000000 // 4000000000000000000}}"}, 1, 5),  # may leave 62 bits on the way
+        ({"offset": "{{j * 5000000000000000000 // 5000000000000000000}}"}, 1, 5),
         ({"offset": str(1 << 62)}, 1 << 62, 5),
         ({"length": "{{j % 2}}"}, 10, 1),
         ({"offset": "{{f(c=j)}}"}, None, None),
@@ -178,7 +179,7 @@ def test_what_columns_cannot_compute_is_computed_one_by_one(
 
 
 def test_a_dimension_of_huge_values_is_computed_one_by_one() -> None:
-    entry = {**ENTRY, "key": "x/0.{{i - 4611686018427387904}}", "offset": "7", "url": "s3://b/n.nc"}
+    entry = {**ENTRY, "key": "x/{{0}}.{{i - 4611686018427387904}}", "offset": "7", "url": "s3://b/n.nc"}
     found = generated({**entry, "dimensions": {"i": [(1 << 62) + 1]}})
     assert reference_at(found.manifest, (0, 1)) == Remote("s3://b/n.nc", ByteRange(7, 5))
 
@@ -186,3 +187,12 @@ def test_a_dimension_of_huge_values_is_computed_one_by_one() -> None:
 def test_a_reference_to_no_bytes_is_bytes() -> None:
     found = generated({**ENTRY, "length": "{{5 * j}}"})
     assert found.manifest.load().inlined == {0: b"", 3: b""}
+
+
+def test_a_column_is_no_text() -> None:
+    """A template that is called with a variable gives text for each of its values."""
+    entry = {**ENTRY, "offset": "{{f(c=j)}}"}
+    refs = {".zgroup": '{"zarr_format":2}', "x/.zarray": json.dumps(zarray([40, 6], [4, 2]))}
+    node = read_references({"version": 1, "templates": {"f": "1{{c}}"}, "gen": [entry], "refs": refs})
+    assert isinstance(node, VirtualGroup)
+    assert reference_at(node.arrays["x"].manifest, (1, 1)) == Remote("s3://b/1.nc", ByteRange(11, 5))

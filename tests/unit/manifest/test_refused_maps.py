@@ -58,6 +58,17 @@ def test_ranges_that_no_file_has() -> None:
         x_of(text.encode()).manifest.load()
 
 
+@pytest.mark.parametrize("numbers", ["9223372036854775808,1", "9223372036854775807,1", "1,x", "1.5,2"])
+def test_numbers_of_many_references(numbers: str) -> None:
+    """References that are read as columns, many at once."""
+    refs = {".zgroup": '{"zarr_format":2}', "x/.zarray": json.dumps(zarray([4000], [4]))}
+    rows = ",".join(f'"x/{i}":["s3://b/a",{i},4]' for i in range(999))
+    text = f'{json.dumps(refs)[:-1]},{rows},"x/999":["s3://b/a",{numbers}]}}'
+    with pytest.raises(InvalidMetadata) as refused:
+        x_of(text.encode()).manifest.load()
+    assert "x/999" in refused.value.why or "not JSON" in refused.value.why or "x/999" in refused.value.where
+
+
 @pytest.mark.parametrize(
     ("value", "why"),
     [(object(), "not a reference: <object"), (float("nan"), None), ({1, 2}, "not a reference: {1, 2}")],
@@ -84,9 +95,10 @@ def test_a_dict_in_itself() -> None:
 
 
 def test_the_version_comes_first() -> None:
-    text = json.dumps({**REFS, "version": 1, "refs": {}}).encode()
-    with pytest.raises(InvalidMetadata, match="version is not the first member"):
-        read_references(text)
+    for more in ({}, {"x/.zattrs": json.dumps({"long": "a" * 4_000_000})}):  # small texts are read another way
+        text = json.dumps({**REFS, **more, "version": 1, "refs": {}}).encode()
+        with pytest.raises(InvalidMetadata, match="version is not the first member"):
+            read_references(text)
 
 
 @pytest.mark.parametrize(
