@@ -26,6 +26,7 @@ from byteatlas.combining.model import CombineOptions
 from byteatlas.combining.select import ops
 from byteatlas.combining.select.labels import period_of
 from byteatlas.combining.select.ops import mask, select
+from byteatlas.combining.select.region import mask_by_value, select_by_value
 from byteatlas.combining.select.restructure import rechunk, transpose
 from byteatlas.errors import BadRequest, BadSelection, Conflict, InvalidMetadata, Unsupported
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
@@ -373,3 +374,11 @@ def test_stacked_arrays_read_one_after_the_other() -> None:
 def test_gaps_between_files(values: list[int], gaps: int) -> None:
     found = plan_combine([of_times(v) for v in values], CombineOptions(concat=("time",)), read=read)
     assert len([f for f in found.findings if "gap in 'time'" in f.detail]) == gaps
+
+
+def test_arrays_are_as_long_as_their_coordinate() -> None:
+    x = inline_array(np.arange(4), ("x",), {})
+    group = VirtualGroup(arrays={"x": x, "v": array((8,), (1,), dimension_names=("x",))})
+    for by_value in (select_by_value, mask_by_value):
+        with pytest.raises(BadSelection, match="v has length 8 along 'x', its coordinate 4"):
+            by_value(group, {"x": slice(1, 2)}, read=read)
