@@ -18,6 +18,8 @@ MOST_LENGTH = 1 << 63
 MOST_CHUNKS = 1 << 24
 """Chunks along one axis of a rectilinear grid."""
 MOST_AXES = 64
+LONGEST_SHARED = 4096
+"""Characters of a document that is remembered, because many equal ones follow."""
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """The attribute in which version 2 keeps dimension names (xarray's convention)."""
 _URL = re.compile(r"https?://(?:codec\.zarr\.dev|zarr\.dev)/numcodecs/(\w+)")

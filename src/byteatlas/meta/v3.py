@@ -6,7 +6,9 @@ names of drafts (`parts.RENAMED`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from byteatlas.errors import Unsupported
@@ -15,6 +17,7 @@ from byteatlas.meta.attributes import from_v3_document, to_document, to_v3_docum
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, EncodingColumn, GroupMeta, RectilinearGrid
 from byteatlas.meta.parts import (
+    LONGEST_SHARED,
     codec_json,
     codecs_of,
     extension,
@@ -29,6 +32,7 @@ from byteatlas.meta.parts import (
 )
 from byteatlas.meta.place import InMember, InNode, invalid
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 ARRAY_MEMBERS = frozenset(
     (
@@ -36,6 +40,12 @@ ARRAY_MEMBERS = frozenset(
         "attributes", "storage_transformers", "dimension_names", "consolidated_metadata",
     )
 )  # fmt: skip
+OWN = frozenset(("attributes", "dimension_names"))
+"""What sibling arrays differ in."""
+NUMBERS = frozenset(
+    ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+)
+"""Types whose fill values cannot be changed in place."""
 GROUP_MEMBERS = frozenset(("zarr_format", "node_type", "attributes", "consolidated_metadata"))
 REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 
@@ -53,6 +63,32 @@ def _array(doc: Mapping[str, JSON]) -> tuple[ArrayMeta, EncodingColumn | None]:
     for key in REQUIRED:
         if key not in doc:
             raise invalid(f"{key!r} is missing")
+    stored, column = _shared(doc)
+    names = names_of(doc.get("dimension_names"), len(stored.shape))
+    attributes = from_v3_document(_attributes(doc), stored.data_type)
+    return replace(stored, dimension_names=names, attributes=attributes), column
+
+
+def _shared(doc: Mapping[str, JSON]) -> tuple[ArrayMeta, EncodingColumn | None]:
+    """`_stored` of a document. Hierarchies hold many that differ in their attributes only."""
+    data_type = doc["data_type"]
+    if not isinstance(data_type, str) or data_type not in NUMBERS:
+        return _stored(doc)
+    try:
+        text = json.dumps({key: value for key, value in doc.items() if key not in OWN})
+    except (TypeError, ValueError, RecursionError):
+        return _stored(doc)
+    plain = len(text) <= LONGEST_SHARED and encodings.NAME not in text
+    return (_by_text(text), None) if plain else _stored(doc)
+
+
+@lru_cache(maxsize=256)
+def _by_text(text: str) -> ArrayMeta:
+    return _stored(json.loads(text))[0]
+
+
+def _stored(doc: Mapping[str, JSON]) -> tuple[ArrayMeta, EncodingColumn | None]:
+    """How an array is stored: all but the names of its dimensions and its attributes."""
     shape = shape_of(doc["shape"], "shape")
     with InMember("data_type"):
         data_type = dtypes.from_v3(doc["data_type"])
@@ -65,18 +101,7 @@ def _array(doc: Mapping[str, JSON]) -> tuple[ArrayMeta, EncodingColumn | None]:
         fill_value = fill.from_v3(doc["fill_value"], data_type)
     with InMember("chunk_key_encoding"):
         keys = keys_of(doc["chunk_key_encoding"])
-    meta = ArrayMeta(
-        shape=shape,
-        data_type=data_type,
-        grid=grid,
-        encodings=stored,
-        fill_value=fill_value,
-        dimension_names=names_of(doc.get("dimension_names"), len(shape)),
-        attributes=from_v3_document(_attributes(doc), data_type),
-        keys=keys,
-        zarr_format=3,
-    )
-    return meta, column
+    return ArrayMeta(shape, data_type, grid, stored, fill_value, keys=keys, zarr_format=3), column
 
 
 def parse_group(document: JSON, where: str = "") -> GroupMeta:

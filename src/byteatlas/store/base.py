@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from byteatlas.errors import BadRequest, FetchFailed, Forbidden, NotFound
 from byteatlas.io.source import Source
@@ -58,7 +58,6 @@ class WritableStore(Store, Protocol):
         ...
 
 
-@runtime_checkable
 class GetsMany(Protocol):
     """A store in which many values at once cost less than one by one."""
 
@@ -70,13 +69,22 @@ class GetsMany(Protocol):
         ...
 
 
-@runtime_checkable
 class GetsInto(Protocol):
     """A store that can put a value into memory that is there, which saves a copy."""
 
     def get_into(self, key: str, memory: Callable[[int], memoryview], most: int | None = None) -> Buffer | None:
         """The value in memory that is given for its size; None when the key does not exist."""
         ...
+
+
+def gets_many(store: Store) -> TypeGuard[GetsMany]:
+    """Whether a store is a `GetsMany`. Its methods are asked for by name: ``isinstance`` takes longer."""
+    return hasattr(store, "get_many") and hasattr(store, "at_once")
+
+
+def gets_into(store: Store) -> TypeGuard[GetsInto]:
+    """Whether a store is a `GetsInto`; see `gets_many`."""
+    return hasattr(store, "get_into")
 
 
 def check_size(name: str, size: int, most: int | None) -> None:

@@ -30,8 +30,8 @@ class Strategies:
     Attributes:
         raw_parts: of chunks whose bytes are the array's bytes, fetch what the selection needs.
             Benchmark: ``selections``, "slab", "series" and "oindex" of uncompressed chunks.
-        tiles: decode small whole chunks into rows of one array, and put them into the result with one assignment.
-            Benchmark: ``reading``, "read 100000 chunks of 256 bytes".
+        tiles: decode small chunks that are selected alike into rows of one array, and put them into the result with
+            one assignment. Benchmark: ``reading``, "read 100000 chunks of 256 bytes".
         direct: read bytes straight into the result, where they need no decoding and their place is contiguous.
             Benchmark: ``native``, "none, rows of 1 MiB".
     """

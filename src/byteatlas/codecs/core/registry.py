@@ -31,12 +31,17 @@ class Registry(Mapping[str, Make]):
 
     def __init__(self, entries: CodecEntries, others: Callable[[], CodecEntries] | None = None) -> None:
         self._entries, self._others = entries, others
+        self._imported: dict[str, Make] = {}
 
     def __getitem__(self, name: str) -> Make:
+        if name in self._imported:
+            return self._imported[name]
         found = self._entries.get(name)
         if found is None:
             found = self._all()[name]
-        return object_named(found) if isinstance(found, str) else found
+        make: Make = object_named(found) if isinstance(found, str) else found
+        self._imported[name] = make
+        return make
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -56,7 +61,6 @@ class Registry(Mapping[str, Make]):
         return Registry({**self._entries, name: make}, self._others)
 
 
-@cache
 @cache
 def default_registry() -> Registry:
     """The built-in codecs and those of installed packages, which are looked for when a name is not built in."""
@@ -86,8 +90,9 @@ def make_codec(spec: CodecSpec, registry: Mapping[str, Make]) -> Codec | None:
     Raises `Unsupported` (reason ``codec``) for unknown and refused names.
     """
     name = spec.name
-    if name in registry:
-        return registry[name](spec.configuration)
+    make = registry.get(name)
+    if make is not None:
+        return make(spec.configuration)
     if name in REFUSED:
         raise Unsupported("codec", f"codec {name!r} is refused: {REFUSED[name]}")
     for prefix, row in FAMILIES.items():

@@ -12,15 +12,15 @@ from typing import Any
 
 from byteatlas.codecs.core.contract import (
     MOST_CHUNK,
-    ArrayCodec,
     ArraySpec,
     ArrayStep,
-    ByteCodec,
     ByteSpec,
     ByteStep,
     Make,
-    Serializer,
     encoded_limit,
+    is_array_codec,
+    is_byte_codec,
+    is_serializer,
 )
 from byteatlas.codecs.core.pipeline import Pipeline
 from byteatlas.codecs.core.registry import default_registry, make_codec
@@ -61,11 +61,11 @@ class Binder:
         for number, item in enumerate(codecs):
             with InMember(f"codec {item.name!r}"):
                 codec = make_codec(item, self.registry)
-                if isinstance(codec, ArrayCodec):
+                if codec is not None and is_array_codec(codec):
                     arrays.append(codec.bind_array(spec, self))
                     spec = arrays[-1].spec
                     continue
-                serializer = codec.bind_serializer(spec, self) if isinstance(codec, Serializer) else None
+                serializer = codec.bind_serializer(spec, self) if codec is not None and is_serializer(codec) else None
                 if codec is not None and serializer is None:
                     raise invalid("it takes bytes, but no codec before it makes bytes")
             if serializer is not None:
@@ -82,7 +82,7 @@ class Binder:
                 codec = make_codec(item, self.registry)
                 if codec is None:
                     continue
-                if not isinstance(codec, ByteCodec):
+                if not is_byte_codec(codec):
                     raise invalid("it takes an array, but gets bytes")
                 steps.append(codec.bind_bytes(spec, self))
             nbytes = steps[-1].nbytes

@@ -9,15 +9,13 @@ from functools import lru_cache
 from byteatlas.meta import fill
 from byteatlas.meta.attributes import from_v2_document
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RegularGrid
-from byteatlas.meta.parts import DIMENSIONS, object_of, shape_of
+from byteatlas.meta.parts import DIMENSIONS, LONGEST_SHARED, object_of, shape_of
 from byteatlas.meta.place import InMember, InNode, invalid
 from byteatlas.meta.v2.codecs import chain_of, nczarr_of
 from byteatlas.types import JSON, Shape
 from byteatlas.values import replace
 
 REQUIRED = ("shape", "chunks", "dtype")
-LONGEST_SHARED = 4096
-"""Characters of a document that is remembered."""
 NCZARR = ("_nczarr_", "_NCZARR_")
 
 

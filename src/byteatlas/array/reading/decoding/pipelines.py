@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,13 +88,38 @@ class Pipelines:
     def _get(self, encoding: int, grid_chunk: Shape) -> Pipeline:
         built = self._built.get((encoding, grid_chunk))
         if built is None:
-            how = self._meta.encodings[encoding]
-            shape = grid_chunk if how.chunk_shape is None else how.chunk_shape
-            built = build_pipeline(how, self._meta.data_type, shape, self._meta.fill_value, self._registry)
+            built = self._build(encoding, grid_chunk)
             with self._lock:
                 if len(self._built) < MOST_SHAPES:
                     self._built[encoding, grid_chunk] = built
         return built
+
+    def _build(self, encoding: int, grid_chunk: Shape) -> Pipeline:
+        how = self._meta.encodings[encoding]
+        shape = grid_chunk if how.chunk_shape is None else how.chunk_shape
+        if self._registry is None:
+            return _shared(_Same(how), _Same(self._meta.data_type), shape, _Same(self._meta.fill_value))
+        return build_pipeline(how, self._meta.data_type, shape, self._meta.fill_value, self._registry)
+
+
+class _Same:
+    """An object that is equal to itself only. Sibling arrays share what their documents have in common."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+
+@lru_cache(maxsize=64)
+def _shared(how: _Same, data_type: _Same, shape: Shape, fill_value: _Same) -> Pipeline:
+    return build_pipeline(how.value, data_type.value, shape, fill_value.value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from byteatlas.io.source import Source
 from byteatlas.meta.grid import chunk_counts, chunk_shape_at
 from byteatlas.meta.keys import chunk_key, chunk_keys
 from byteatlas.meta.model import ArrayMeta, EncodingColumn
-from byteatlas.store.base import GetsInto, GetsMany, Store
+from byteatlas.store.base import GetsInto, GetsMany, Store, gets_into, gets_many
 from byteatlas.store.nodes import StoredArray
 from byteatlas.store.remote import RemoteStore
 from byteatlas.types import Buffer, Shape
@@ -46,8 +46,8 @@ class KeySources:
 
     def __post_init__(self) -> None:
         # Asked here once: asking costs as much as reading a small chunk.
-        object.__setattr__(self, "many", self.store if isinstance(self.store, GetsMany) else None)
-        object.__setattr__(self, "into", self.store if isinstance(self.store, GetsInto) else None)
+        object.__setattr__(self, "many", self.store if gets_many(self.store) else None)
+        object.__setattr__(self, "into", self.store if gets_into(self.store) else None)
 
     def key(self, number: int) -> str:
         """The key of a chunk."""

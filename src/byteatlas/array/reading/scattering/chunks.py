@@ -44,14 +44,14 @@ class ChunkScatter:
         rows = PlanRows(items)
         if self._tiles is not None and len(rows) > FEW:
             parts = self._plan.parts(rows)
-            whole = self._tiles.whole(parts)
-            if whole.all():
+            alike = self._tiles.covers(parts)
+            if alike.all():
                 self._together(self._tiles, rows, parts, fetched, scratch)
                 return
-            if whole.any():
-                chosen = tuple(AxisParts(p[whole]) for p in parts)
-                self._together(self._tiles, PlanRows(rows[whole]), chosen, fetched.only(whole), scratch)
-                rows, fetched = PlanRows(rows[~whole]), fetched.only(~whole)
+            if alike.any():
+                chosen = tuple(AxisParts(p[alike]) for p in parts)
+                self._together(self._tiles, PlanRows(rows[alike]), chosen, fetched.only(alike), scratch)
+                rows, fetched = PlanRows(rows[~alike]), fetched.only(~alike)
         for row, data in zip(rows.tolist(), fetched, strict=True):
             self._one(row, data, scratch)
 
@@ -60,9 +60,9 @@ class ChunkScatter:
         rows = PlanRows(items)
         if self._tiles is not None and len(rows) > FEW:
             parts = self._plan.parts(rows)
-            whole = self._tiles.whole(parts)
-            self._tiles.put(tuple(AxisParts(p[whole]) for p in parts), self._fill)
-            rows = PlanRows(rows[~whole])
+            alike = self._tiles.covers(parts)
+            self._tiles.fill(tuple(AxisParts(p[alike]) for p in parts), self._fill)
+            rows = PlanRows(rows[~alike])
         for row in rows.tolist():
             _, where = self._plan.places(row)
             put(self._target, where, self._fill)
@@ -95,7 +95,7 @@ class ChunkScatter:
     def _together(
         self, tiles: Tiles, rows: PlanRows, parts: tuple[AxisParts, ...], fetched: Fetched, scratch: ReadScratch
     ) -> None:
-        """Whole small chunks of one pipeline: decoded into rows of one array, then put in place together."""
+        """Small chunks of one pipeline, selected alike: decoded into rows of one array, then put in place together."""
         pipeline = self._decoder.pipelines.first
         assert pipeline is not None
         if pipeline.raw is not None:
