@@ -1,4 +1,4 @@
-"""Scanning over HTTP on this machine, with 30 ms for every request: rounds, requests, bytes and wall time.
+"""Scanning over HTTP on this machine, with 30 and 100 ms for every request: rounds, requests, bytes and wall time.
 
 A round is the requests that begin before the first of them ends: what latency costs is rounds, not requests. A busy
 machine sends requests late and so splits rounds; the smallest number seen counts.
@@ -13,56 +13,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import h5py
+import numpy as np
+from tests.bench.raster import cog
 from tests.bench.report import Row
-from tests.bench.scan import typical
+from tests.bench.scan import INDEXES, big, typical
+from tests.slow_line import Web, rounds_of
 
-LATENCY = 0.03
+LATENCIES = (0.03, 0.1)
 PEERS = ("byteatlas", "kerchunk, default", "kerchunk, blockcache", "VirtualiZarr")
-
-SERVER = """
-import http.server, sys, threading, time, json
-from pathlib import Path
-data = {"/" + Path(p).name: Path(p).read_bytes() for p in sys.argv[2:]}
-latency, log, lock = float(sys.argv[1]), [], threading.Lock()
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def do_HEAD(self): self.answer(False)
-    def do_GET(self): self.answer(True)
-    def log_message(self, *args): pass
-    def answer(self, body):
-        if self.path == "/log":
-            return self.send(json.dumps(log).encode(), 200, True)
-        if self.path == "/clear":
-            log.clear()
-            return self.send(b"", 200, True)
-        begin = time.perf_counter()
-        time.sleep(latency)
-        found, wanted = data.get(self.path), self.headers.get("Range")
-        if found is None:
-            return self.send(b"", 404, True)
-        part, status, extra = found, 200, {}
-        if wanted:
-            first, _, last = wanted.removeprefix("bytes=").partition("-")
-            start = int(first) if first else len(found) - int(last)
-            end = min(int(last) + 1 if first and last else len(found), len(found))
-            part, status = found[start:end], 206
-            extra = {"Content-Range": f"bytes {start}-{end - 1}/{len(found)}"}
-        with lock:
-            log.append([begin, time.perf_counter(), len(part) if body else 0])
-        self.send(part, status, body, extra)
-    def send(self, part, status, body, extra={}):
-        self.send_response(status)
-        for name, value in {"Content-Length": len(part), "Accept-Ranges": "bytes", **extra}.items():
-            self.send_header(name, str(value))
-        self.end_headers()
-        if body:
-            self.wfile.write(part)
-class Server(http.server.ThreadingHTTPServer):
-    request_queue_size, daemon_threads = 256, True
-server = Server(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
-"""
 
 CHILD = """
 import sys, time, json
@@ -71,9 +30,10 @@ if job == "byteatlas":
     import byteatlas as ba
     import aiohttp
     from byteatlas.scanning.plugins import installed
-    dict(installed()), ba.scan
+    dict(installed()), ba.scan, ba.VirtualArray
     def run():
-        ba.scan(url)
+        found = ba.scan(url)
+        [node.manifest.load() for _, node in found.walk() if isinstance(node, ba.VirtualArray)]
 elif job.startswith("kerchunk"):
     import fsspec
     from kerchunk.hdf import SingleHdf5ToZarr
@@ -96,48 +56,29 @@ print(json.dumps(time.perf_counter() - begin))
 """
 
 
-def rounds_of(log: Sequence[list[float]]) -> int:
-    """Requests that overlap in time are one round.
-
-    >>> rounds_of([[0, 3, 1], [1, 2, 1], [4, 5, 1]])
-    2
-    """
-    count, until = 0, float("-inf")
-    for begin, end, _ in sorted(log):
-        if begin > until:  # everybody that began before the first one ended belongs to its round
-            count, until = count + 1, end
-    return count
-
-
-class Web:
-    """The server, as a process of its own: its work must not take the clients' processor time."""
-
-    def __init__(self, files: Sequence[Path], latency: float) -> None:
-        command = [sys.executable, "-c", SERVER, str(latency), *map(str, files)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.base = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
-
-    def ask(self, what: str) -> bytes:
-        from urllib.request import urlopen
-
-        with urlopen(f"{self.base}/{what}") as answer:
-            return bytes(answer.read())
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait()
-
-
 def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
-    """``rounds`` (3) can be chosen."""
-    file = typical(folder, 1)[0]
-    web = Web([file], LATENCY)
-    walls: dict[str, list[float]] = {peer: [] for peer in PEERS}
+    """``rounds`` (3) and ``scan_chunks`` (200,000) can be chosen; ``latencies``: only the first so many of them."""
+    rounds, chunks = scale.get("rounds", 3), scale.get("scan_chunks", 200_000)
+    rows: list[Row] = []
+    for latency in LATENCIES[: scale.get("latencies", len(LATENCIES))]:
+        ms = f"over HTTP, {latency * 1000:.0f} ms a request"
+        file = typical(folder, 1)[0]
+        rows += measure(f"scan a netCDF-4 file of 24 variables {ms}", file, latency, rounds, PEERS)
+        rows += measure(f"scan a paged HDF5 file of 24 variables {ms}", paged(folder), latency, rounds, PEERS)
+        rows += measure(f"scan a GeoTIFF (COG) {ms}", pyramid(folder), latency, rounds, PEERS[:1])
+        for index in INDEXES:
+            rows += measure(f"scan {chunks:,} chunks, {index}, {ms}", big(folder, index, chunks), latency, 1, PEERS)
+    return rows
+
+
+def measure(job: str, file: Path, latency: float, rounds: int, peers: Sequence[str]) -> list[Row]:
+    """Everybody in turn, several rounds; the median, and the fewest rounds."""
+    web = Web([file], latency)
+    walls: dict[str, list[float]] = {peer: [] for peer in peers}
     told: dict[str, tuple[int, str]] = {}
     try:
-        for _ in range(scale.get("rounds", 3)):
-            for peer in PEERS:
+        for _ in range(rounds):
+            for peer in peers:
                 web.ask("clear")
                 command = [sys.executable, "-W", "ignore", "-c", CHILD, peer, f"{web.base}/{file.name}"]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -146,7 +87,7 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
                     walls[peer].append(float("nan"))
                     continue
                 walls[peer].append(json.loads(done.stdout))
-                log = json.loads(web.ask("log"))
+                log = web.log()
                 megabytes = sum(size for _, _, size in log) / 1e6
                 count = rounds_of(log)
                 text = f"{len(log)} requests in {count} rounds, {megabytes:.1f} MB"
@@ -154,8 +95,28 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
     finally:
         web.close()
     base = statistics.median(walls["byteatlas"])
-    size = file.stat().st_size / 1e6
-    job = f"scan a netCDF-4 file of 24 variables over HTTP, {LATENCY * 1000:.0f} ms a request, {size:.1f} MB"
+    job = f"{job}, {file.stat().st_size / 1e6:.1f} MB"
     return [
         Row(job, f"{p}: {told[p][1] if p in told else 'failed'}", statistics.median(w), base) for p, w in walls.items()
     ]
+
+
+def paged(folder: Path) -> Path:
+    """24 variables in a file whose metadata are in pages of 4 MiB, as ``h5repack -S PAGE -G 4194304`` writes them."""
+    path = folder / "paged.h5"
+    if not path.exists():
+        with h5py.File(path, "w", libver=("v110", "v110"), fs_strategy="page", fs_page_size=4 << 20) as file:
+            for k in range(24):
+                values = np.random.default_rng(k).normal(280, 5, (140, 64, 128)).astype("f4").round(1)
+                made = file.create_dataset(f"v{k}", data=values, chunks=(1, 64, 128), compression=1, shuffle=True)
+                for i in range(6):
+                    made.attrs[f"attribute_{i}"] = f"text {k} {i}"
+    return path
+
+
+def pyramid(folder: Path) -> Path:
+    """A cloud-optimised GeoTIFF of about 10,000 tiles."""
+    path = folder / "cog_10000.tif"
+    if not path.exists():
+        path.write_bytes(cog(10_000))
+    return path

@@ -20,6 +20,7 @@ from byteatlas.types import JSON, ByteRange
 from byteatlas.values import replace
 
 if TYPE_CHECKING:
+    from byteatlas.io.kind import UrlKind
     from byteatlas.manifest.model import ReportItem
     from byteatlas.manifest.options import Format, MapWriteOptions
     from byteatlas.scanning.contract import Scanner, ScanOptions
@@ -168,19 +169,28 @@ def load(
     url, access = place_of(target, access)
     from byteatlas.io.kind import kind_of
 
-    match kind_of(url, access):
+    return load_kind(url, kind_of(url, access), access, options)
+
+
+def load_kind(
+    url: str, kind: UrlKind, access: Access, options: ScanOptions | None = None
+) -> VirtualTree | VirtualArray:
+    """`load` for a URL of which it is known what lies there."""
+    match kind:
         case "json" | "parquet":
-            return _read(url, access)
+            return _read(url, access, kind)
         case "archive":
             return scan(url, on_refusal="warn", access=access, options=options)
         case "zarr":
             raise BadRequest(f"{url} is a Zarr store; a reference map or an archive file was expected")
 
 
-def _read(target: str | References, access: Access) -> VirtualTree | VirtualArray:
+def _read(
+    target: str | References, access: Access, form: Literal["json", "parquet"] | None = None
+) -> VirtualTree | VirtualArray:
     from byteatlas.manifest.references import read_references
 
-    return rooted(read_references(target, access=access), access)
+    return rooted(read_references(target, access=access, form=form), access)
 
 
 def write(

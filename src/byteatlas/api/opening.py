@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from byteatlas.api.indexing import load
+from byteatlas.api.indexing import load, load_kind
 from byteatlas.api.targets import Readable, References, access_for, expect, is_references, place_of
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import AbsentParts, Access
@@ -15,6 +15,7 @@ from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.store.base import Store
 from byteatlas.types import JSON
+from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from byteatlas.array import Node, ReadOptions
@@ -65,11 +66,13 @@ def open(
     how = Access.of(access, storage_options, policy)
     if not isinstance(target, Mapping):
         url, how = place_of(target, how)
-        if kind_of(url, how) == "zarr":
+        kind = kind_of(url, how)
+        if kind == "zarr":
             from byteatlas.array import open_store
 
             return open_store(_root_of(url), path, access=how, options=options)
-        target = url
+        reach = how if absent_parts is None else replace(how, absent_parts=absent_parts)
+        return open_node(load_kind(url, kind, reach), how.pool(), path=path, options=options)
     node = load(target, access=how, absent_parts=absent_parts)
     return open_node(node, how.pool(), path=path, options=options)
 

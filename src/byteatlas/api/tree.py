@@ -8,7 +8,7 @@ from typing import Any
 
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import expect_many
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, MissingExtra
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.values import dataclass, replace
@@ -46,6 +46,29 @@ class VirtualTree(VirtualGroup):
         box = {**_box(region), **more}
         return tree(mask_by_value(self, box, read=reader(access), keep_cut=keep_cut, fill=fill), access)
 
+    def to_virtual(self) -> Any:
+        """As a virtual dataset of VirtualiZarr; as a data tree where there are groups.
+
+        Raises `Unsupported` for arrays that VirtualiZarr cannot have, `MissingExtra`. xarray's ``ValueError`` where
+        groups have dimensions of other lengths than those above them: take the groups one by one.
+        """
+        from byteatlas.manifest.foreign.virtualizarr import to_manifest_group
+
+        group = to_manifest_group(self)
+        return group.to_virtual_datatree() if self.groups else group.to_virtual_dataset()
+
+    def to_xarray(self, **options: Any) -> Any:
+        """As a dataset of xarray, read when values are asked for; as a data tree where there are groups.
+
+        Takes the options of ``xarray.open_dataset(..., engine="byteatlas")``, such as ``chunks={}`` for Dask.
+        """
+        try:
+            import xarray as xr
+        except ImportError as error:
+            raise MissingExtra("xarray", "a dataset of xarray") from error
+        opening = xr.open_datatree if self.groups and options.get("group") is None else xr.open_dataset
+        return opening(self, engine="byteatlas", **options)
+
     def __getitem__(self, path: str) -> VirtualArray | VirtualTree:
         found = super().__getitem__(path)
         return tree(found, self.access or DEFAULT) if isinstance(found, VirtualGroup) else found
@@ -53,10 +76,10 @@ class VirtualTree(VirtualGroup):
 
 def tree(group: VirtualGroup, access: Access = DEFAULT) -> VirtualTree:
     """A group with the verbs as methods, that knows how its bytes may be reached (as do its groups and arrays)."""
-    if isinstance(group, VirtualTree) and (group.access or DEFAULT) == access:
+    if isinstance(group, VirtualTree) and (group.access or DEFAULT).is_same(access):
         return group
     groups = {name: tree(below, access) for name, below in group.groups.items()}
-    if access == DEFAULT:
+    if access.is_same(DEFAULT):
         return VirtualTree(group.meta, group.arrays, groups, group.report)
     return VirtualTree(group.meta, reached(group.arrays, access), groups, group.report, access)
 
@@ -65,7 +88,7 @@ def rooted(node: VirtualNode, access: Access = DEFAULT) -> VirtualTree | Virtual
     """`tree` for a node of either kind."""
     if isinstance(node, VirtualGroup):
         return tree(node, access)
-    return node if (node.access or DEFAULT) == access else replace(node, access=access)
+    return node if (node.access or DEFAULT).is_same(access) else replace(node, access=access)
 
 
 def reached(arrays: Mapping[str, VirtualArray], access: Access) -> Mapping[str, VirtualArray]:

@@ -24,7 +24,8 @@ class ReadOptions:
     Attributes:
         threads: threads that decode; None = one per processor.
         concurrency: most requests to remote storage at once.
-        gap: two ranges of a remote file closer than this become one request.
+        gap: two ranges of a remote file closer than this become one request; at the most: over a slow line they must be
+            closer (`Access.gaps`).
         block: most bytes of one coalesced request (a single chunk may be larger).
         local_gap, local_block: the same for local files, where a request costs a system call.
         in_flight: most bytes fetched from remote storage and not decoded yet.

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from byteatlas.pages.numbers import count_text as count_text
+from byteatlas.pages.numbers import size_text as size_text
 from byteatlas.progress import OnProgress
 from byteatlas.types import JSON
 
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from byteatlas.io.access import Access
+    from byteatlas.io.traffic.counters import Counters
 
 F = TypeVar("F", bound=Callable[..., Any])
+STATS = "show stats"
+"""Whether ``--stats`` was given, in click's context."""
 
 
 def json_option(command: F) -> F:
@@ -27,7 +32,15 @@ def json_option(command: F) -> F:
 
 
 def storage_option(command: F) -> F:
-    """``--storage-options``: fsspec's options, as JSON or as the name of a JSON file."""
+    """``--storage-options``: fsspec's options, as JSON or as the name of a JSON file. With it comes ``--stats``."""
+    command = click.option(
+        "--stats",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_stats,
+        help="Afterwards, tell on standard error what was asked of servers: requests, bytes, seconds waited.",
+    )(command)
     return click.option(
         "--storage-options",
         "access",
@@ -52,7 +65,7 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
     from byteatlas.io.access import DEFAULT, Access
 
     if value is None:
-        return DEFAULT
+        return _counted(ctx, Access()) if ctx.meta.get(STATS) else DEFAULT
     try:
         text = value if value.lstrip().startswith("{") else _text_of(value)
         parsed = json.loads(text)
@@ -60,7 +73,29 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
         raise click.BadParameter(str(error)) from error
     if not isinstance(parsed, dict):
         raise click.BadParameter("not a JSON object")
-    return Access(parsed)
+    found = Access(parsed)
+    return _counted(ctx, found) if ctx.meta.get(STATS) else found
+
+
+def _stats(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[STATS] = value
+
+
+def _counted(ctx: click.Context, access: Access) -> Access:
+    """The same, whose counters are shown when the command ends, well or not."""
+    ctx.call_on_close(lambda: click.echo(traffic_text(access.counters), err=True))
+    return access
+
+
+def traffic_text(counted: Counters) -> str:
+    """Counters for people, in one line."""
+    if not counted.requests:
+        return "network: no requests"
+    retries = f", {count_text(counted.retries, 'retry', 'retries')}" if counted.retries else ""
+    return (
+        f"network: {count_text(counted.requests, 'request')} in {count_text(counted.rounds, 'round')}{retries}; "
+        f"{size_text(counted.fetched)} fetched, {size_text(counted.wanted)} wanted; {counted.waited:.2f} s waited"
+    )
 
 
 def _text_of(path: str) -> str:
@@ -125,26 +160,3 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic 
         if not number.isdigit() or unit not in self.units:
             self.fail(f"{value!r} is no size; examples: 500, 64kB, 4MiB", param, ctx)
         return int(number) * self.units[unit]
-
-
-def size_text(n: int) -> str:
-    """Bytes for people.
-
-    >>> size_text(0), size_text(999), size_text(1234), size_text(5_300_000_000)
-    ('0 B', '999 B', '1.2 kB', '5.3 GB')
-    """
-    if n < 1000:
-        return f"{n} B"
-    value, units = n / 1000, ["kB", "MB", "GB", "TB"]
-    while value >= 999.5 and len(units) > 1:
-        value, units = value / 1000, units[1:]
-    return f"{value:.1f} {units[0]}"
-
-
-def count_text(n: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count_text(1, "array"), count_text(2, "array"), count_text(2000, "entry", "entries")
-    ('1 array', '2 arrays', '2,000 entries')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from byteatlas.errors import MissingExtra
-from byteatlas.executors.results import Failure, Submits, T, TellFile, attempt
+from byteatlas.executors.counting import attempt_counted, brought_home
+from byteatlas.executors.results import Failure, Submits, T, TellFile
 
 
 def through_dask(
@@ -22,11 +23,11 @@ def through_dask(
     found: dict[str, T | Failure] = {}
     suspects: list[str] = []
     deserted = no_workers()
-    futures = {client.submit(attempt, function, name, pure=False): name for name in names}
+    futures = {client.submit(attempt_counted, function, name, pure=False): name for name in names}
     for future in as_completed(futures):
         name = futures[future]
         try:
-            found[name] = future.result()
+            found[name] = brought_home(function, future.result())
         except KilledWorker:
             suspects.append(name)
             continue
@@ -36,7 +37,8 @@ def through_dask(
     for name in suspects:
         # A file that merely was on the same worker is blamed as well: one at a time, only the guilty one dies again.
         try:
-            found[name] = client.submit(attempt, function, name, pure=False).result()
+            again = client.submit(attempt_counted, function, name, pure=False)
+            found[name] = brought_home(function, again.result())
         except KilledWorker as error:
             found[name] = Failure(name, "WorkerDied", str(error))
         except deserted as error:

@@ -10,14 +10,15 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from byteatlas.executors.results import BROKEN, Failure, Submits, T, TellFile, attempt
+from byteatlas.executors.counting import attempt_counted, brought_home
+from byteatlas.executors.results import BROKEN, Failure, Submits, T, TellFile
 
 
 def alone(function: Callable[[str], T], name: str) -> T | Failure:
     """One file in a process of its own."""
     with cf.ProcessPoolExecutor(1, mp_context=context()) as pool:
         try:
-            return pool.submit(attempt, function, name).result()
+            return brought_home(function, pool.submit(attempt_counted, function, name).result())
         except BrokenProcessPool:
             return Failure(name, "WorkerDied", "the process that worked on this file died")
 
@@ -30,13 +31,13 @@ def through_futures(
     futures: dict[Any, str] = {}
     for name in names:
         try:
-            futures[pool.submit(attempt, function, name)] = name
+            futures[pool.submit(attempt_counted, function, name)] = name
         except BrokenProcessPool as error:
             found[name] = Failure(name, BROKEN, str(error))
     for future in cf.as_completed(futures):
         name = futures[future]
         try:
-            found[name] = future.result()
+            found[name] = brought_home(function, future.result())
         except BrokenProcessPool as error:
             found[name] = Failure(name, BROKEN, str(error))
             continue

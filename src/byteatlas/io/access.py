@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.open import SourcePool, open_source
@@ -14,11 +14,22 @@ from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
 from byteatlas.io.urls import place
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, replace
+from byteatlas.values import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from byteatlas.io.traffic.counters import Counters
+    from byteatlas.io.traffic.traffic import Meter, Traffic
 
 Backend: TypeAlias = Literal["fsspec"]
 AbsentParts: TypeAlias = Literal["raise", "missing"]
+Gaps: TypeAlias = Literal["measured", "fixed"]
 RETRY = Retry()
+
+
+def _traffic() -> Traffic:
+    from byteatlas.io.traffic.traffic import Traffic  # not for local files, the most of all
+
+    return Traffic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,10 @@ class Access:
         absent_parts: what part files of a Parquet map mean that are not there: an error, since they may be lost, or
             (``"missing"``) chunks that were never written, which some writers leave out so.
         files: open files that the caller handed in, each under its own URL.
+        gaps: which ranges of remote files become one request: by the ``measured`` latency and bandwidth of the server,
+            or (``"fixed"``) always the same ones (see `ReadOptions.gap`).
+        traffic: counts and measures what goes over the network; copies of the value share it. None: nothing is counted,
+            and what is known of servers is soon forgotten.
 
     >>> Access({"key": "AKIA...", "s3://public/": {"anon": True}}, policy=Policy(allow=["s3://"])).storage_options
     StorageOptions(key, s3://public/: (anon))
@@ -47,6 +62,8 @@ class Access:
     stamps: Check = "free"
     absent_parts: AbsentParts = "raise"
     files: tuple[Source, ...] = ()
+    gaps: Gaps = "measured"
+    traffic: Traffic | None = field(default_factory=_traffic, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.storage_options, Mapping):
@@ -58,6 +75,8 @@ class Access:
             raise BadRequest(f"stamps is {self.stamps!r}; known: {', '.join(get_args(Check))}")
         if self.absent_parts not in get_args(AbsentParts):
             raise BadRequest(f"absent_parts is {self.absent_parts!r}; known: {', '.join(get_args(AbsentParts))}")
+        if self.gaps not in get_args(Gaps):
+            raise BadRequest(f"gaps is {self.gaps!r}; known: {', '.join(get_args(Gaps))}")
         if not isinstance(self.retry, Retry):
             raise BadRequest(f"{self.retry!r} is no Retry")
         if self.policy is not None and not isinstance(self.policy, Policy):
@@ -83,7 +102,28 @@ class Access:
 
     def pool(self) -> SourcePool:
         """An opener for what maps and files name."""
-        return SourcePool(self.storage_options, self.policy, retry=self.retry, files=self.files, check=self.stamps)
+        return SourcePool(
+            self.storage_options,
+            self.policy,
+            retry=self.retry,
+            files=self.files,
+            check=self.stamps,
+            meter=None if self.traffic is None and self.gaps == "measured" else self.meter,
+        )
+
+    @property
+    def counters(self) -> Counters:
+        """What went over the network so far with this value and its copies, worker processes of ours included.
+
+        Zero for `DEFAULT`: to count, make an `Access`, and hand it to the verbs.
+        """
+        from byteatlas.io.traffic.counters import Counters
+
+        return Counters() if self.traffic is None else self.traffic.tally.now()
+
+    def meter(self, url: str) -> Meter:
+        """What counts and measures the requests to the server of a URL."""
+        return (self.traffic or _traffic()).meter(url, fixed=self.gaps == "fixed")
 
     def open(self, url: str) -> Source:
         """The source for a URL that the caller named, to which no policy applies.
@@ -91,7 +131,11 @@ class Access:
         Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
         """
         known = next((f for f in self.files if f.url == url), None)
-        return known or open_source(url, self.storage_options, self.retry, self.policy)
+        return known or open_source(url, self.storage_options, self.retry, self.policy, self.meter)
+
+    def is_same(self, other: Access) -> bool:
+        """Whether both are equal and count together."""
+        return self is other or (self == other and self.traffic is other.traffic)
 
     def options_for(self, url: str) -> dict[str, JSON]:
         """The storage options for one URL."""
@@ -109,7 +153,8 @@ class Access:
         return replace(self, files=(*self.files, *new)) if new else self
 
 
-DEFAULT = Access()
+DEFAULT = Access(traffic=None)
+"""What holds where nobody says otherwise. All share it, so it counts nothing and remembers no server."""
 
 
 def merged(parts: Sequence[tuple[Access, Callable[[], Iterable[str]]]]) -> Access:

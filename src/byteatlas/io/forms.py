@@ -56,6 +56,16 @@ def form_of_name(url: str) -> Literal["json", "parquet", "zarr"] | None:
     return "zarr" if name.endswith(STORE_SUFFIXES) else None
 
 
+def form_of_url(url: str) -> Literal["json", "parquet", "zarr"] | None:
+    """The same for a URL; the query of a web address is no part of the name.
+
+    >>> form_of_url("https://host/all.json?signature=1"), form_of_url("s3://bucket/all?x.json")
+    ('json', 'json')
+    """
+    web = url.partition("://")[0].lower() in ("http", "https")
+    return form_of_name(url.partition("?")[0] if web else url)
+
+
 def compression_of_name(url: str) -> CompressionName | None:
     """How a text of this name is compressed; None: not at all."""
     name = url.lower()

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import ARCHIVE_SUFFIXES, JSON_SUFFIXES, PARQUET_SUFFIXES, compression_of_bytes, form_of_name
-from byteatlas.io.local import local_path
+from byteatlas.io.forms import ARCHIVE_SUFFIXES, JSON_SUFFIXES, PARQUET_SUFFIXES, compression_of_bytes, form_of_url
+from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.source import Source
 from byteatlas.types import ByteRange
 
@@ -37,7 +37,7 @@ def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
         return "zarr"
     if name.endswith(ARCHIVE_SUFFIXES):
         return "archive"
-    if path is None and (kind := form_of_name(name)) is not None:
+    if path is None and (kind := form_of_url(url)) is not None:
         return kind
     return _content(url, name, access)
 
@@ -64,7 +64,7 @@ def _folder(folder: str) -> UrlKind:
 def _content(url: str, name: str, access: Access) -> UrlKind:
     try:
         source = access.open(url)
-        head = bytes(source.read([ByteRange(0, min(16, source.size()))])[0])
+        head = _first_bytes(source)
     except FetchFailed:
         kind = _remote_folder(url, access) if local_path(url) is None else None
         if kind is not None:
@@ -77,6 +77,17 @@ def _content(url: str, name: str, access: Access) -> UrlKind:
     if compression_of_bytes(head) and ".json" in name:
         return "json"
     return "archive"
+
+
+def _first_bytes(source: Source) -> bytes:
+    """Up to 16; of remote files without asking for their size first, which few are too small for."""
+    if not isinstance(source, LocalSource):
+        try:
+            return bytes(source.read([ByteRange(0, 16)])[0])
+        except FetchFailed as error:
+            if error.absent or error.denied or error.transient:
+                raise
+    return bytes(source.read([ByteRange(0, min(16, source.size()))])[0])
 
 
 def holds_store(source: Source) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy
@@ -18,38 +18,51 @@ from byteatlas.io.storage_options import StorageOptions
 from byteatlas.io.urls import WEB
 from byteatlas.types import JSON
 
+if TYPE_CHECKING:
+    from byteatlas.io.traffic.traffic import Meter
+
 
 def open_source(
     url: str,
     storage_options: Mapping[str, JSON] | None = None,
     retry: Retry | None = None,
     policy: Policy | None = None,
+    meter: Callable[[str], Meter] | None = None,
 ) -> Source:
     """The source for one URL: a local file, or anything fsspec can open.
 
     Args:
         policy: where a server may send us on to.
+        meter: gives what counts the requests to the server of a URL.
 
     Raises `FetchFailed` when it is not there, `MissingExtra` when the protocol's package is not installed.
     """
     if local_path(url) is not None:
         return LocalSource(url)
     fs, path = file_system(url, StorageOptions.of(storage_options).for_url(url))
-    return remote_source(fs, path, url, retry or Retry(), policy or Policy())
+    counting = None if meter is None else meter(url)
+    return remote_source(fs, path, url, retry or Retry(), policy or Policy(), counting)
 
 
-def remote_source(fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy) -> Source:
+def remote_source(
+    fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy, meter: Meter | None = None
+) -> Source:
     """An object of one of fsspec's file systems, tried again where that may help.
 
     Args:
         path: the object's name in the file system.
         url: its name in messages.
+        meter: counts its requests; None = one of its own.
     """
+    if meter is None:
+        from byteatlas.io.traffic.traffic import Traffic
+
+        meter = Traffic().meter(url)
     if WEB.isdisjoint(fs.protocols):
-        return Retrying(FsspecSource.on(fs, path, url), retry)
+        return Retrying(FsspecSource.on(fs, path, url), retry, meter=meter)
     from byteatlas.io.sources.http import HttpSource
 
-    return Retrying(HttpSource(fs, path, follow=policy.check_hop, retry=retry), retry)
+    return Retrying(HttpSource(fs, path, follow=policy.check_hop, retry=retry, meter=meter), retry, meter=meter)
 
 
 class SourcePool:
@@ -61,6 +74,7 @@ class SourcePool:
         files: sources that are open already, each for its own URL.
         most: sources kept.
         check: what of a source is compared with what a map has recorded of it.
+        meter: gives what counts the requests to the server of a URL.
     """
 
     def __init__(
@@ -72,10 +86,12 @@ class SourcePool:
         files: Sequence[Source] = (),
         most: int = 256,
         check: Check = "free",
+        meter: Callable[[str], Meter] | None = None,
     ) -> None:
         self._options, self._policy = StorageOptions.of(storage_options), policy or Policy()
         self._retry, self._files, self._most = retry or Retry(), {f.url: f for f in files}, most
         self.check: Check = check
+        self._meter = meter
         self._open: OrderedDict[str, Source] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -93,12 +109,19 @@ class SourcePool:
                 self._open.move_to_end(url)
                 return found
         self._policy.check(url)
-        source = self._files.get(url) or open_source(url, self._options, self._retry, self._policy)
+        source = self._files.get(url) or open_source(url, self._options, self._retry, self._policy, self._counting)
         with self._lock:
             self._open[url] = source
             while len(self._open) > self._most:
                 self._open.popitem(last=False)
         return source
+
+    def _counting(self, url: str) -> Meter:
+        if self._meter is None:  # nobody wants to know: what is measured is for this pool
+            from byteatlas.io.traffic.traffic import Traffic
+
+            self._meter = Traffic().meter
+        return self._meter(url)
 
     def foreign(self, url: str) -> Source:
         """A source of this machine that something from elsewhere names.

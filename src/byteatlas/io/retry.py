@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from byteatlas.errors import BadRequest, FetchFailed
-from byteatlas.io.source import Source
+from byteatlas.io.source import Source, SourceRecord
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass
+
+if TYPE_CHECKING:
+    from byteatlas.io.traffic.traffic import Meter
 
 T = TypeVar("T")
 RangeAnswer: TypeAlias = Buffer | FetchFailed
@@ -51,20 +54,41 @@ class Attempting(Protocol):
         ...
 
 
+@runtime_checkable
+class Metered(Protocol):
+    """A source that counts its requests itself."""
+
+    @property
+    def meter(self) -> Meter | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """A source whose failures that may pass are tried again."""
+    """A source whose failures that may pass are tried again, and whose requests are counted.
+
+    A source that has a `Meter` itself counts its requests itself.
+    """
 
     inner: Source
     retry: Retry = Retry()
     sleep: Callable[[float], None] = time.sleep
+    meter: Meter | None = None
 
     @property
     def url(self) -> str:
         return self.inner.url
 
     def size(self) -> int:
-        return self._one(self.inner.size)
+        meter = self._counting()
+        facts = getattr(self.inner, "facts", None)
+        if meter is None or (isinstance(facts, SourceRecord) and facts.size is not None):
+            return self._one(self.inner.size)
+
+        def ask() -> int:
+            with meter.request(self.url, "HEAD"):
+                return self.inner.size()
+
+        return self._one(ask)
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
         found: dict[int, RangeAnswer] = {}
@@ -76,12 +100,40 @@ class Retrying:
             failed[:] = [a for a in found.values() if isinstance(a, FetchFailed)]
         if failed:
             raise next((e for e in failed if not e.transient), failed[0])
+        if self.meter is not None:
+            self.meter.wanted(sum(r.length for r in ranges))
         return [data for i in range(len(ranges)) if not isinstance(data := found[i], FetchFailed)]
 
     def read_all(self) -> Buffer:
-        return self._one(self.inner.read_all)
+        meter = self._counting()
+
+        def ask() -> Buffer:
+            if meter is None:
+                return self.inner.read_all()
+            with meter.request(self.url, "GET") as trip:
+                data = self.inner.read_all()
+                trip.fetched = len(data)
+                return data
+
+        data = self._one(ask)
+        if self.meter is not None:
+            self.meter.wanted(len(data))
+        return data
+
+    def _counting(self) -> Meter | None:
+        """The meter, unless the source itself counts."""
+        return None if isinstance(self.inner, Metered) else self.meter
 
     def _attempt(self, ranges: Sequence[ByteRange], seconds: float) -> list[RangeAnswer]:
+        meter = self._counting()
+        if meter is None or not ranges:
+            return self._answers(ranges, seconds)
+        with meter.request(self.url, "GET", len(ranges)) as trip:
+            found = self._answers(ranges, seconds)
+            trip.fetched = sum(len(a) for a in found if not isinstance(a, FetchFailed))
+            return found
+
+    def _answers(self, ranges: Sequence[ByteRange], seconds: float) -> list[RangeAnswer]:
         if isinstance(self.inner, Attempting):
             return self.inner.attempt(ranges, seconds)
         try:
@@ -110,19 +162,17 @@ class Retrying:
             pause = max(pause, *(error.after or 0.0 for error in failed))
             if number + 1 == self.retry.tries or time.monotonic() + pause >= until:
                 return
-            _log(self.url, failed[0].why, pause)
-            self.sleep(pause)
+            if self.meter is None:
+                from byteatlas.io.traffic.telling import tell_retry
+
+                tell_retry(self.url, failed[0].why, pause)
+                self.sleep(pause)
+            else:
+                with self.meter.pause(self.url, failed[0].why, pause, len(failed)):
+                    self.sleep(pause)
 
 
 def _chance() -> float:
     from random import uniform  # most processes never need it
 
     return uniform(0.5, 1)
-
-
-def _log(url: str, why: str, pause: float) -> None:
-    import logging
-
-    from byteatlas.masking import masked
-
-    logging.getLogger(__name__).info("%s: %s; again in %.1f s", masked(url), why, pause)

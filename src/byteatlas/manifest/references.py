@@ -6,11 +6,11 @@ import json
 import os
 from collections.abc import Mapping, MutableMapping
 from io import BytesIO
-from typing import Any
+from typing import Any, Literal
 
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import form_of_name
+from byteatlas.io.forms import form_of_url
 from byteatlas.io.kind import kind_of
 from byteatlas.io.local import LocalSource, absolute, local_path
 from byteatlas.io.output import new_file, new_folder
@@ -33,12 +33,14 @@ def read_references(
     *,
     access: Access = DEFAULT,
     options: MapReadOptions | None = None,
+    form: Literal["json", "parquet"] | None = None,
 ) -> VirtualNode:
     """A reference map (kerchunk JSON, plain or compressed, Parquet folder) as a tree of virtual arrays, lazily.
 
     Args:
         target: a path or URL; the text itself; or the references as a dict. A text or dict is the caller's own: it may
             name any file, and relative ones are taken from the working folder.
+        form: of the map at a URL, where it is known already; None = found out.
 
     Raises:
         InvalidMetadata: it is not a reference map; the message says where.
@@ -62,7 +64,7 @@ def read_references(
 
         if is_repository(Path(path)):
             return read_icechunk(path)
-    if is_parquet_map(url, access):
+    if is_parquet_map(url, access) if form is None or path is not None else form == "parquet":
         from byteatlas.manifest.parquet.read import read_parquet
 
         known = access.open(f"{url}/.zmetadata")
@@ -88,7 +90,7 @@ def is_parquet_map(url: str, access: Access | None = None) -> bool:
     path = local_path(url)
     if path is not None and os.path.exists(path):
         return os.path.isdir(path)
-    form = form_of_name(url)
+    form = form_of_url(url)
     if form is None and path is None and access is not None and not url.startswith(OPEN_FILE):
         return kind_of(url, access) == "parquet"
     return form == "parquet"
@@ -113,9 +115,9 @@ def _as_text(references: Mapping[str, Any]) -> bytes:
 def _read_text(source: Source, where: str, options: MapReadOptions) -> VirtualNode:
     from byteatlas.manifest.json.read import read_json  # writers do without
 
+    if not isinstance(source, (LocalSource, MemorySource)):  # all of it is needed: one request, whatever it is
+        source = MemorySource(source.read_all(), where)
     plain = decompressed(source, where)
-    if not isinstance(plain, (LocalSource, MemorySource)):
-        plain = MemorySource(plain.read_all(), where)
     return read_json(plain, where, options)
 
 

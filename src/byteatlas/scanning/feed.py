@@ -175,9 +175,10 @@ class Feed:
         source, size = (self._main, self._size) if other is None else (other.source, other.info.size or 0)
         if isinstance(source, BlockCache):
             begin = max(0, ask.offset)
-            end = min(size, begin + min(ask.length, MOST_AHEAD))
+            end = min(size, begin + min(ask.length, source.ahead(MOST_AHEAD)))
             # As pieces that the cache keeps; neighbours are fetched as one range.
             _ranges(source, [ByteRange(at, min(self._block, end - at)) for at in range(begin, end, self._block)], end)
+            source.unwanted(max(0, end - begin))
 
 
 _RANGES_ONLY = {ByteRange}

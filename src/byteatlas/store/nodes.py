@@ -6,7 +6,7 @@ and version 2 stores often lack some: a folder that holds nodes counts as a grou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.meta.names import legal_name
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.documents import MOST_BYTES, load_object
-from byteatlas.types import JSON
+from byteatlas.types import JSON, Buffer
 from byteatlas.values import dataclass
 
 NodeKind: TypeAlias = Literal["array", "group"]
@@ -37,10 +37,11 @@ class StoredArray:
 class Nodes:
     """Reads nodes of a store. Consolidated metadata at the root is used when it is there, unless told otherwise."""
 
-    __slots__ = ("_flat", "_store")
+    __slots__ = ("_first", "_flat", "_store")
 
     def __init__(self, store: Store, *, consolidated: bool | None = None) -> None:
         self._store = store
+        self._first: dict[str, Buffer | None] = {}
         self._flat: Mapping[str, JSON] = {} if consolidated is False else self._consolidated()
         if consolidated and not self._flat:
             raise NotFound(f"{store.url} has no consolidated metadata")
@@ -141,8 +142,28 @@ class Nodes:
             if not isinstance(found, dict):
                 raise InvalidMetadata(f"{self._store.url}/{key}", "consolidated metadata holds no object for this node")
             return found
-        data = self._store.get(key, MOST_BYTES)
+        if self._flat and self._is_v2(path):  # they are all that there is of the node
+            return None
+        # What looking for consolidated metadata brought counts for the look at the root that follows.
+        data = self._first.pop(key) if key in self._first else self._store.get(key, MOST_BYTES)
         return None if data is None else load_object(data, f"{self._store.url}/{key}")
+
+    def _is_v2(self, path: str) -> bool:
+        """Whether consolidated metadata say that a node is of version 2."""
+        start = f"{path}/" if path else ""
+        return f"{start}.zarray" in self._flat or f"{start}.zgroup" in self._flat
+
+    def _root_documents(self) -> Iterator[Buffer | None]:
+        """The root's ``zarr.json``, then its ``.zmetadata``: of remote storage both at once."""
+        if self._store.local:
+            yield self._store.get("zarr.json", MOST_BYTES)
+            yield self._store.get(".zmetadata", MOST_BYTES)
+            return
+        with ThreadPoolExecutor(1) as threads:
+            other = threads.submit(self._store.get, ".zmetadata", MOST_BYTES)
+            data = self._first["zarr.json"] = self._store.get("zarr.json", MOST_BYTES)
+            yield data
+            yield other.result()
 
     def _implicit(self, path: str, depth: int) -> bool:
         """Whether a folder without metadata holds nodes further down."""
@@ -156,14 +177,15 @@ class Nodes:
 
     def _consolidated(self) -> Mapping[str, JSON]:
         """Key -> document of the root's consolidated metadata, v3 inline or v2 ``.zmetadata``."""
-        data = self._store.get("zarr.json", MOST_BYTES)
+        documents = self._root_documents()
+        data = next(documents)
         if data is not None:
             where = f"{self._store.url}/zarr.json"
             inline = load_object(data, where).get("consolidated_metadata")
             if not isinstance(inline, dict) or not isinstance(inline.get("metadata"), dict):
                 return {}
             return {f"{path.strip('/')}/zarr.json": doc for path, doc in inline["metadata"].items()}
-        data = self._store.get(".zmetadata", MOST_BYTES)
+        data = next(documents)
         if data is None:
             return {}
         found = load_object(data, f"{self._store.url}/.zmetadata").get("metadata")

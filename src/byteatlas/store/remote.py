@@ -24,7 +24,7 @@ _WHOLE_PUTS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl",
 class RemoteStore:
     """Objects below a URL. A key that the storage says does not exist is missing; any other failure is an error."""
 
-    __slots__ = ("_access", "_living", "_root", "_url", "_writable")
+    __slots__ = ("_access", "_living", "_meter", "_root", "_url", "_writable")
 
     def __init__(self, url: str, access: Access = DEFAULT, *, writable: bool = False) -> None:
         self._url, self._access, self._writable = url.rstrip("/"), access, writable
@@ -33,6 +33,7 @@ class RemoteStore:
             raise BadRequest(f"{url} names no place")
         self._living, root = file_system(self._url, access.options_for(self._url))
         self._root = root.rstrip("/")
+        self._meter = access.meter(self._url)
         self._living.forget(self._root)
         if writable and self._web:
             raise Forbidden(self._url, "web servers are read only")
@@ -69,7 +70,8 @@ class RemoteStore:
     def unchecked(self, key: str) -> Source:
         """A key that is known to exist, without asking for its size."""
         url = f"{self._url}/{key}"
-        return remote_source(self._living, self._path(key), url, self._access.retry, self._access.policy or Policy())
+        how = self._access
+        return remote_source(self._living, self._path(key), url, how.retry, how.policy or Policy(), self._meter)
 
     def names(self, prefix: str) -> Sequence[str] | None:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root

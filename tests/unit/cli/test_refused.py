@@ -11,8 +11,8 @@ from tests.maps import array
 
 import byteatlas as ba
 from byteatlas.cli.app import run
-from byteatlas.cli.common import size_text
 from byteatlas.manifest.model import VirtualGroup
+from byteatlas.pages.numbers import size_text
 
 X = array((8,), (4,))
 

@@ -6,7 +6,7 @@ import struct
 
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
-from byteatlas.scanning.contract import Parse
+from byteatlas.scanning.contract import Ahead, Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.types import ByteRange
 from byteatlas.values import dataclass, replace
@@ -19,6 +19,8 @@ BTREE_K, SHARED_TABLE, DRIVER_INFO, SPACE_INFO, CACHE_IMAGE = 0x13, 0x0F, 0x14, 
 
 _MARKED_FOR_WRITING = 0x01 | 0x04
 _KNOWN_FLAGS = 0x07
+BY_PAGES = 1
+"""Of the strategies to hand out file space: metadata and data in pages of one size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,9 @@ def _new(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
     if extension is not None:
         header = yield from read_header(form, extension)
         form = _extended(form, header)
+        page = _page_size(form, header)
+        if page:  # structures are in pages of their own, and the first one is such a page
+            yield (Ahead(base, page),)
     return Start(form, root)
 
 
@@ -194,6 +199,19 @@ def _check_space_info(form: Form, cursor: Cursor) -> None:
         cursor.take(2 * form.lengths + 2 + form.offsets + (12 * form.offsets if persistent else 0))
     elif version == 0:
         cursor.take(form.lengths + (6 * form.offsets if strategy == 1 else 0))
+
+
+def _page_size(form: Form, header: ObjectHeader) -> int:
+    """Bytes of a page, in files whose space is handed out by pages (as cloud-optimised ones are); else 0.
+
+    Format specification IV.A.2.x, the File Space Info message.
+    """
+    for message in header.messages:
+        cursor = Cursor(form, message.body)
+        if message.type == SPACE_INFO and cursor.u8() == 1 and cursor.u8() == BY_PAGES:
+            cursor.skip(1 + form.lengths)  # whether free space is kept, and from what size on
+            return cursor.length()
+    return 0
 
 
 def _refuse_driver(name: bytes) -> None:

@@ -11,7 +11,7 @@ from byteatlas.scanning.parsers import buffers
 from byteatlas_scanners.hdf5.format.btree2 import leaf_records, leaf_size, parse_tree, read_records, tree_size
 from byteatlas_scanners.hdf5.format.header import SHARED
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
-from byteatlas_scanners.hdf5.heaps.fractal import fetch, small_objects
+from byteatlas_scanners.hdf5.heaps.fractal import fetch, root_size, small_objects
 from byteatlas_scanners.hdf5.heaps.fractal_header import heap_size, parse_heap
 
 LINK_NAMES, ATTRIBUTE_NAMES = 5, 8
@@ -49,6 +49,8 @@ def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tu
     if tree.root is None or not tree.total:
         return [], []
     if tree.depth or heap.root is None or heap.rows or heap.pipeline is not None:
+        if heap.root is not None and heap.rows:  # asked for again below; here both of them cost one round trip
+            yield form.some(tree.root, tree.node_size), form.some(heap.root, root_size(form, heap))
         rows = yield from read_records(form, tree)
         records = _cut(rows.tobytes(), tree.record_size)
         block = None

@@ -127,6 +127,11 @@ def _plain_blocks(
     return out
 
 
+def root_size(form: Form, heap: Heap) -> int:
+    """Bytes of the block that the other blocks hang under."""
+    return _bytes(form, heap, _Place(heap.root or 0, 0, heap.start, heap.rows, heap.filter_size or heap.start))
+
+
 def _bytes(form: Form, heap: Heap, place: _Place) -> int:
     """Size of a block in the file."""
     if not place.rows:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.decoding.pipelines import check_extent
 from byteatlas.array.reading.fetching.fetch import fetch
+from byteatlas.array.reading.fetching.gaps import measured, meter_for
 from byteatlas.array.reading.locating.located import Located, sizes
 from byteatlas.array.reading.planning.points import PointPlan
 from byteatlas.array.reading.planning.strides import strides_of
@@ -66,7 +67,11 @@ class RawElements:
         ends = np.cumsum(count)
         points = np.arange(int(ends[-1])) + np.repeat(self.plan.edges[rows] - (ends - count), count)
         offset = self._offsets(points)
-        dense = self._dense(offset, count, options, self.located.local(rows))
+        local = self.located.local(rows)
+        found = self.located
+        dense = self._dense(
+            offset, count, options if local else measured(options, meter_for(found.sources, found.source[rows])), local
+        )
         if dense.any():
             keep = ~np.repeat(dense, count)
             points, offset = points[keep], offset[keep]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.decoding.pipelines import check_extent
 from byteatlas.array.reading.fetching.fetch import fetch
+from byteatlas.array.reading.fetching.gaps import UNKNOWN, measured, meter_for
 from byteatlas.array.reading.locating.located import Located, sizes
 from byteatlas.array.reading.planning.orthogonal import ReadPlan
 from byteatlas.array.reading.planning.raw import RequestCosts, plan_raw
@@ -47,7 +48,8 @@ class RawParts:
         scatter.absent(Items(absent))
         left = np.ones(self.plan.total, bool)
         left[chosen] = left[absent] = False
-        costs = RequestCosts.of(options, self.located.local(chosen))
+        local = self.located.local(chosen)
+        costs = RequestCosts.of(options if local else self._measured(chosen, options), local)
         pending: list[RawPart] = []
         owners: list[int] = []
         for row in chosen.tolist():
@@ -64,6 +66,10 @@ class RawParts:
         if pending:
             self._fetch(pending, owners, options)
         return PlanRows(rows[left[rows]])
+
+    def _measured(self, rows: PlanRows, options: ReadOptions) -> ReadOptions:
+        """The options as the server's speed says."""
+        return measured(options, meter_for(self.located.sources, self.located.source[rows]), UNKNOWN)
 
     def _choose(self, rows: PlanRows, whole: NDArray[np.bool_], options: ReadOptions) -> tuple[PlanRows, PlanRows]:
         """The chunks to read in part, and those that are absent. One of another length than it should have is neither.

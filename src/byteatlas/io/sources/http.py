@@ -19,6 +19,7 @@ from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answe
 from byteatlas.io.sources.faults import backend_errors, failure, status_failure
 from byteatlas.io.sources.filesystem import LivingFileSystem
 from byteatlas.io.stamp import learned
+from byteatlas.io.traffic.traffic import Meter, Traffic
 from byteatlas.io.urls import WEB, place, protocol_of
 from byteatlas.types import Buffer, ByteRange
 
@@ -40,17 +41,20 @@ PLAIN = {"Accept-Encoding": "identity"}
 class HttpSource:
     """One file on a web server."""
 
-    __slots__ = ("_facts", "_follow", "_gate", "_gives_parts", "_living", "_retry", "_url", "_whole")
+    __slots__ = ("_facts", "_follow", "_gate", "_gives_parts", "_living", "_retry", "_url", "_whole", "meter")
 
-    def __init__(self, fs: LivingFileSystem, url: str, *, follow: MayFollow, retry: Retry) -> None:
+    def __init__(
+        self, fs: LivingFileSystem, url: str, *, follow: MayFollow, retry: Retry, meter: Meter | None = None
+    ) -> None:
         self._living, self._url, self._follow, self._retry = fs, url, follow, retry
+        self.meter = meter or Traffic().meter(url)
         self._facts = SourceRecord()
         self._gives_parts = False
         self._whole: bytes | None = None
         self._gate: asyncio.Lock | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._living, self._url, self._follow, self._retry, self._facts)
+        return _again, (self._living, self._url, self._follow, self._retry, self._facts, self.meter)
 
     @property
     def facts(self) -> SourceRecord:
@@ -220,13 +224,17 @@ class HttpSource:
             session = await fs.set_session()
             limits = ClientTimeout(total=None, sock_connect=idle, sock_read=idle)
             target = _url(url, encoded)
-            async with session.request(
-                method, target, headers=sent, allow_redirects=False, timeout=limits, **given
-            ) as answer:
-                where = answer.headers.get("Location") if answer.status in REDIRECTS else None
-                if where is None:
-                    yield answer
-                    return
+            asked = session.request(method, target, headers=sent, allow_redirects=False, timeout=limits, **given)
+            with self.meter.request(url, method) as trip:
+                async with asked as answer:
+                    trip.answered()
+                    where = answer.headers.get("Location") if answer.status in REDIRECTS else None
+                    try:
+                        if where is None:
+                            yield answer
+                            return
+                    finally:
+                        trip.fetched = answer.content.total_bytes
             following = urljoin(url, where)
             if protocol_of(following) not in WEB:
                 raise FetchFailed(self._url, "the server sends us to something that is no web page")
@@ -237,8 +245,10 @@ class HttpSource:
         raise FetchFailed(self._url, f"more than {HOPS} redirects")
 
 
-def _again(fs: LivingFileSystem, url: str, follow: MayFollow, retry: Retry, facts: SourceRecord) -> HttpSource:
-    made = HttpSource(fs, url, follow=follow, retry=retry)
+def _again(
+    fs: LivingFileSystem, url: str, follow: MayFollow, retry: Retry, facts: SourceRecord, meter: Meter
+) -> HttpSource:
+    made = HttpSource(fs, url, follow=follow, retry=retry, meter=meter)
     made._learn(facts)
     return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,21 @@ from byteatlas.io.ranges import merge
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass, field
+
+if TYPE_CHECKING:
+    from byteatlas.io.traffic.traffic import Meter
+
+
+LEAST_BLOCK = 16 << 10
+"""Smaller blocks are not divided into pages."""
+FEW_BLOCKS = 16
+"""Up to so many missing blocks are fetched whole; a batch that misses more of them reads leaves."""
+MOST_GAP, MOST_AT_ONCE = 128 << 10, 8 << 20
+"""Bytes between pages that are fetched with them, at most; bytes of one request, about."""
+ROUNDS_SAVED = 4
+"""Round trips that reading ahead saves, about."""
+AT_ONCE = 64
+"""Requests of one batch that are under way at a time."""
 
 
 def coalesce(ranges: Sequence[ByteRange], gap: int, block: int) -> tuple[list[ByteRange], list[int]]:
@@ -57,20 +73,30 @@ class Coalescing:
 
 
 class BlockCache:
-    """Whole blocks kept in memory, least recently used ones dropped: for parsers that ask for many small ranges.
+    """Pages kept in memory, least recently used ones dropped: for parsers that ask for many small ranges.
 
-    One call fetches all of its missing blocks with one ``read`` of the inner source, neighbours as one range.
+    One call fetches all that it misses with one ``read`` of the inner source. A few structures bring the whole blocks
+    that they lie in, since what they lead to is often near. Many at once (the leaves of an index) bring their pages
+    alone; and what lies between them, where that is fetched sooner than it is left out.
+
+    Args:
+        block: bytes; a fourth of it is a page.
     """
 
     def __init__(self, inner: Source, block: int = 64 << 10, capacity: int = 64 << 20) -> None:
         self._inner, self._block = inner, block
-        self._most = max(1, capacity // block)
-        self._blocks: OrderedDict[int, memoryview] = OrderedDict()
+        self._page = block // 4 if block >= LEAST_BLOCK else block
+        self._most = max(1, capacity // self._page)
+        self._pages: OrderedDict[int, memoryview] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
     def url(self) -> str:
         return self._inner.url
+
+    @property
+    def inner(self) -> Source:
+        return self._inner
 
     def size(self) -> int:
         return self._inner.size()
@@ -93,53 +119,102 @@ class BlockCache:
                 first = []
             size.result()
         if first:
-            self._keep({0: memoryview(first[0])})
+            self.unwanted(self._block)
+            self._keep(self._paged(ByteRange(0, self._block), first[0], self._block))
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
-        size, step = self.size(), self._block
+        size, step = self.size(), self._page
         for where in ranges:
             if where.offset < 0 or where.length < 0 or where.end > size:
                 raise FetchFailed(self.url, f"the file has only {size} bytes", where)
-        large = [r for r in ranges if r.length > 4 * step]
+        large = [r for r in ranges if r.length > 4 * self._block]
         wanted = {
-            b for r in ranges if 0 < r.length <= 4 * step for b in range(r.offset // step, (r.end - 1) // step + 1)
+            p
+            for r in ranges
+            if 0 < r.length <= 4 * self._block
+            for p in range(r.offset // step, (r.end - 1) // step + 1)
         }
         with self._lock:
-            have = {b: self._blocks[b] for b in wanted if b in self._blocks}
-        runs = _runs(sorted(wanted - have.keys()))
-        asks = [ByteRange(a * step, min(b * step, size) - a * step) for a, b in runs] + large
+            have = {p: self._pages[p] for p in wanted if p in self._pages}
+        runs = self._requests(wanted - have.keys(), size)
+        asks = runs + large
         found = self._inner.read(asks) if asks else []
-        for (a, b), data in zip(runs, found, strict=False):
-            view = memoryview(data)
-            have.update({k: view[(k - a) * step : (k - a + 1) * step] for k in range(a, b)})
+        for run, data in zip(runs, found, strict=False):
+            have.update(self._paged(run, data, size))
         bulk = iter(found[len(runs) :])
-        out = [next(bulk) if r.length > 4 * step else _cut(have, r, step) for r in ranges]
+        out = [next(bulk) if r.length > 4 * self._block else _cut(have, r, step) for r in ranges]
         self._keep(have)
+        self._reckon(ranges, asks)
         return out
 
+    def _requests(self, missing: set[int], size: int) -> list[ByteRange]:
+        """The ranges that bring some pages."""
+        if not missing:
+            return []
+        step, each = self._page, max(self._block // self._page, 1)
+        meter = self._meter()
+        gap = None if meter is None else meter.gap(MOST_GAP, AT_ONCE)
+        blocks = {p // each for p in missing}
+        if len(blocks) <= FEW_BLOCKS:
+            with self._lock:
+                missing = {p for b in blocks for p in range(b * each, (b + 1) * each) if p not in self._pages}
+            missing = {p for p in missing if p * step < size}
+            gap = 0
+        pages = [ByteRange(p * step, min(step, size - p * step)) for p in sorted(missing)]
+        return coalesce(pages, self._block if gap is None else gap, MOST_AT_ONCE)[0]
+
+    def _paged(self, where: ByteRange, data: Buffer, size: int) -> dict[int, memoryview]:
+        """The whole pages of a range that begins with one."""
+        view, step = memoryview(data), self._page
+        first = where.offset // step
+        count = -(-where.length // step) if where.end == size else where.length // step
+        return {first + k: view[k * step : (k + 1) * step] for k in range(count)}
+
+    def _reckon(self, ranges: Sequence[ByteRange], asks: Sequence[ByteRange]) -> None:
+        """What was asked for, in place of what that takes to fetch."""
+        meter = self._meter()
+        if meter is not None:
+            meter.wanted(sum(r.length for r in ranges) - sum(r.length for r in asks))
+
+    def _meter(self) -> Meter | None:
+        from byteatlas.io.traffic.traffic import meter_of  # not for local files, which no cache stands before
+
+        return meter_of(self._inner)
+
+    def unwanted(self, nbytes: int) -> None:
+        """So many bytes were read ahead: no reader has asked for them yet."""
+        meter = self._meter()
+        if meter is not None:
+            meter.wanted(-nbytes)
+
+    def ahead(self, most: int) -> int:
+        """Bytes, ``most`` at the most, that are better fetched before it is known whether they are needed: those that
+        come in the time of a few round trips. Some blocks at least."""
+        meter = self._meter()
+        speed = None if meter is None else meter.speed()
+        if speed is None:
+            return most
+        return min(most, max(FEW_BLOCKS * self._block, int(ROUNDS_SAVED * speed.latency * speed.bandwidth)))
+
     def apart(self) -> Source:
-        """The same file for ranges that stand alone: fetched as they are, unless their blocks are here already."""
+        """The same file for ranges that stand alone: fetched as they are, unless their pages are here already."""
         return _Apart(self)
 
     def held(self, where: ByteRange) -> Buffer | None:
-        """The bytes of a range whose blocks are all here, else None."""
-        step = self._block
+        """The bytes of a range whose pages are all here, else None."""
+        step = self._page
         with self._lock:
-            have = {b: self._blocks.get(b) for b in range(where.offset // step, (where.end - 1) // step + 1)}
-        whole = {b: view for b, view in have.items() if view is not None}
+            have = {p: self._pages.get(p) for p in range(where.offset // step, (where.end - 1) // step + 1)}
+        whole = {p: view for p, view in have.items() if view is not None}
         return _cut(whole, where, step) if len(whole) == len(have) else None
 
-    @property
-    def inner(self) -> Source:
-        return self._inner
-
-    def _keep(self, blocks: dict[int, memoryview]) -> None:
+    def _keep(self, pages: dict[int, memoryview]) -> None:
         with self._lock:
-            for number, data in blocks.items():
-                self._blocks[number] = data
-                self._blocks.move_to_end(number)
-            while len(self._blocks) > self._most:
-                self._blocks.popitem(last=False)
+            for number, data in pages.items():
+                self._pages[number] = data
+                self._pages.move_to_end(number)
+            while len(self._pages) > self._most:
+                self._pages.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,21 +238,6 @@ class _Apart:
 
     def read_all(self) -> Buffer:
         return self.cache.read_all()
-
-
-def _runs(numbers: list[int]) -> list[tuple[int, int]]:
-    """Consecutive numbers as half-open runs.
-
-    >>> _runs([1, 2, 3, 7])
-    [(1, 4), (7, 8)]
-    """
-    out: list[tuple[int, int]] = []
-    for n in numbers:
-        if out and out[-1][1] == n:
-            out[-1] = (out[-1][0], n + 1)
-        else:
-            out.append((n, n + 1))
-    return out
 
 
 def _cut(blocks: dict[int, memoryview], where: ByteRange, step: int) -> Buffer:

@@ -10,13 +10,14 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, FetchFailed, InvalidMetadata, NotFound
+from byteatlas.io.local import local_path
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.documents import document, source_infos
 from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
@@ -26,11 +27,14 @@ from byteatlas.manifest.parquet.arrow import inline_values, integers, single_chu
 from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
-from byteatlas.types import JSON, Shape
+from byteatlas.types import JSON, Buffer, Shape
 from byteatlas.values import dataclass
 
 MOST_EXPANDED = 2 << 30
 """Bytes that one part file may say that it expands to."""
+
+AT_ONCE = 16
+"""Part files of a remote map that are fetched together."""
 
 OpenPart = Callable[[str], Source]
 """Gives the source of a file of the map by its name inside the map's folder."""
@@ -60,6 +64,7 @@ class ParquetMap:
         self._open = open_part
         self._lock = threading.RLock()
         self._parts: OrderedDict[str, _Part] = OrderedDict()
+        self._fetched: dict[str, Buffer | FetchFailed] = {}
         whole = self._metadata(bytes(open_part(".zmetadata").read_all()))
         self.table = SourceTable(source_infos(whole.get("byteatlas"), where, options), options.named)
         documents = {
@@ -94,9 +99,33 @@ class ParquetMap:
         if self.options.place is not None:
             self.options.place.check_name()
 
+    def ahead(self, path: str, numbers: Sequence[int]) -> Iterator[int]:
+        """The numbers; the part files of some are fetched together before the first of them is needed."""
+        if local_path(self.where) is not None or len(numbers) < 2:
+            yield from numbers
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        def fetched(name: str) -> Buffer | FetchFailed:
+            try:
+                return self._open(name).read_all()
+            except FetchFailed as error:
+                return error
+
+        for begin in range(0, len(numbers), AT_ONCE):
+            some = numbers[begin : begin + AT_ONCE]
+            with self._lock:
+                names = [name for name in (part_name(path, n) for n in some) if name not in self._parts]
+                with ThreadPoolExecutor(max(len(names), 1)) as threads:
+                    self._fetched = dict(zip(names, threads.map(fetched, names), strict=True))
+                try:
+                    yield from some
+                finally:
+                    self._fetched = {}
+
     def part(self, path: str, number: int, expected: int) -> _Part:
         """The rows of one part file, which must have at least ``expected``."""
-        name = f"{path}/refs.{number}.parq" if path else f"refs.{number}.parq"
+        name = part_name(path, number)
         with self._lock:
             found = self._parts.get(name)
             if found is None:
@@ -115,7 +144,10 @@ class ParquetMap:
 
         where = f"{self.where}/{name}"
         try:
-            data = self._open(name).read_all()
+            found = self._fetched.pop(name, None)
+            if isinstance(found, FetchFailed):
+                raise found
+            data = self._open(name).read_all() if found is None else found
             self._check()
         except FetchFailed as error:
             self._check()
@@ -188,6 +220,11 @@ class ParquetMap:
         return self.table.number(self.options.absolute(value, self.where))
 
 
+def part_name(path: str, number: int) -> str:
+    """The name of an array's part file in the map's folder."""
+    return f"{path}/refs.{number}.parq" if path else f"refs.{number}.parq"
+
+
 class LazyParquet:
     """The manifest of one array of a Parquet map."""
 
@@ -232,7 +269,7 @@ class LazyParquet:
             part, places = self._part(int(numbers[0])).rows, chunks - numbers[0] * self._map.record_size
             return Rows(part.source[places], part.offset[places], part.length[places])
         source, offset, length = np.empty(n, np.int32), np.empty(n, np.uint64), np.empty(n, np.uint64)
-        for number in np.unique(numbers).tolist():
+        for number in self._map.ahead(self.path, np.unique(numbers).tolist()):
             mine = np.flatnonzero(numbers == number)
             part, places = self._part(number).rows, chunks[mine] - number * self._map.record_size
             source[mine], offset[mine], length[mine] = part.source[places], part.offset[places], part.length[places]
@@ -252,7 +289,8 @@ class LazyParquet:
         source, offset = np.empty(self._total, np.int32), np.empty(self._total, np.uint64)
         length = np.empty(self._total, np.uint64)
         inlined: dict[int, bytes] = {}
-        for number, begin in enumerate(range(0, self._total, size)):
+        for number in self._map.ahead(self.path, range(-(-self._total // size))):
+            begin = number * size
             part, n = self._part(number), min(size, self._total - begin)
             source[begin : begin + n] = part.rows.source[:n]
             offset[begin : begin + n] = part.rows.offset[:n]

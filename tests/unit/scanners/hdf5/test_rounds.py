@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from byteatlas.scanning.contract import ScanOptions
 from byteatlas.scanning.driver import scan_source
 from byteatlas_scanners.hdf5 import SCANNER
 
-MOST_ROUNDS = 8
+MOST_ROUNDS = 7
 
 
 def _write(path: Path, variables: int) -> bytes:
@@ -51,3 +52,36 @@ def test_rounds_of_a_typical_netcdf_file(tmp_path: Path, variables: int, block: 
     assert len(found.arrays["v0"].meta.attributes) == 9
     assert all(array.manifest.load().source.min() >= 0 for array in found.arrays.values())
     assert counting.counts.calls <= MOST_ROUNDS
+
+
+@pytest.mark.parametrize("variables", [3, 24])
+def test_bytes_of_a_typical_netcdf_file(tmp_path: Path, variables: int) -> None:
+    """Blocks of 64 KiB for the structures, pages of 16 KiB for the leaves of the indexes."""
+    data = _write(tmp_path / "file.nc", variables)
+    counting = Counting(MemorySource(data))
+    scan_source(BlockCache(counting), _nothing_else, {"hdf5": SCANNER}, ScanOptions())
+    assert counting.counts.bytes <= min(len(data), 2_500_000)
+
+
+@pytest.mark.parametrize("page", [1 << 20, 4 << 20])
+def test_the_first_page_of_a_paged_file_comes_at_once(tmp_path: Path, page: int) -> None:
+    path = tmp_path / "paged.h5"
+    with h5py.File(path, "w", libver=("v110", "v110"), fs_strategy="page", fs_page_size=page) as file:
+        for number in range(24):
+            values = np.random.default_rng(number).normal(size=(100, 20, 30))
+            file.create_dataset(f"v{number}", data=values, chunks=(1, 20, 30), compression="gzip")
+            for attribute in range(9):
+                file[f"v{number}"].attrs[f"attribute_{attribute}"] = "x" * 20
+    counting = Counting(MemorySource(path.read_bytes()))
+    found = scan_source(BlockCache(counting), _nothing_else, {"hdf5": SCANNER}, ScanOptions())
+    assert len(found.arrays) == 24
+    assert counting.counts.calls == 3
+    assert counting.counts.bytes <= page + 5 * (64 << 10)
+
+
+def test_a_page_size_beyond_all_measure_is_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "paged.h5"
+    with h5py.File(path, "w", libver=("v110", "v110"), fs_strategy="page", fs_page_size=1 << 30) as file:
+        file["a"] = np.arange(10)
+    counting = Counting(MemorySource(path.read_bytes()[:]))
+    assert list(scan_source(BlockCache(counting), _nothing_else, {"hdf5": SCANNER}, ScanOptions()).arrays) == ["a"]

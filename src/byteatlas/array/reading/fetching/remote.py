@@ -6,6 +6,7 @@ import numpy as np
 
 from byteatlas.array.options import ReadOptions
 from byteatlas.array.reading.fetching.deliver import hand_over
+from byteatlas.array.reading.fetching.gaps import measured, meter_for, probe, sparing
 from byteatlas.array.reading.fetching.pool import Budget, Decoders, ReadScratch, run_tasks
 from byteatlas.array.reading.fetching.receivers import ChunkReceiver, Ranges, Receiver
 from byteatlas.array.reading.fetching.requests import parts_of, read_request, requests_for
@@ -18,8 +19,26 @@ GUESS = 1 << 20
 
 
 def request_ranges(ranges: Ranges, receiver: Receiver, options: ReadOptions, nbytes: int) -> None:
-    """Request ranges, merged; at most `ReadOptions.fetched` bytes wait for being decoded."""
-    requests = requests_for(ranges, options.gap, options.block, len(ranges))
+    """Request ranges, merged as the server's speed says; at most `ReadOptions.fetched` bytes wait for being decoded."""
+    meter = meter_for(ranges.sources, ranges.source)
+    if meter is not None and meter.gap(options.gap, options.concurrency) is None:
+        requests = requests_for(ranges, options.gap, options.block, len(ranges))
+        first = probe(requests, ranges.source, ranges.offset, ranges.length, options)
+        if first is not None:
+            chosen = np.zeros(len(ranges), bool)
+            chosen[first] = True
+            some = ranges.only(chosen)
+            _request(some, requests_for(some, options.gap, options.block, len(some)), receiver, options, nbytes)
+            ranges = ranges.only(~chosen)
+    if len(ranges):
+        requests = sparing(ranges, measured(options, meter), options.gap)
+        _request(ranges, requests, receiver, options, nbytes)
+
+
+def _request(ranges: Ranges, requests: Requests, receiver: Receiver, options: ReadOptions, nbytes: int) -> None:
+    meter = meter_for(ranges.sources, ranges.source)
+    if meter is not None:
+        meter.wanted(int(ranges.length.sum()) - int(requests.length.sum()))
     if requests.total == 1 and len(ranges) > 1:
         _one_request(ranges, requests, receiver, options, nbytes)
         return

@@ -1,0 +1,1 @@
+"""What goes over the network: counted, measured for each server, and told to logs and traces."""
