@@ -11,7 +11,7 @@ from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
 if TYPE_CHECKING:
-    from byteatlas.io.credentials.asking import Asked
+    from byteatlas.io.credentials.asking import AskedOptions
     from byteatlas.io.credentials.contract import CredentialProvider
 
 Frozen: TypeAlias = Any
@@ -96,14 +96,14 @@ class StorageOptions(Mapping[str, JSON]):
         below = {p: {**common, **more} if under(p, where) else more for p, more in self.by_prefix.items()}
         return StorageOptions({where: common} | below, self.backend, self.providers)
 
-    def asked(self, url: str) -> Asked | None:
+    def asked(self, url: str) -> AskedOptions | None:
         """The options for a URL that somebody is asked for a part of; None: all are known."""
         if not self.providers:
             return None
-        from byteatlas.io.credentials.asking import Asked
+        from byteatlas.io.credentials.asking import AskedOptions
 
         best = max((p for p in self.providers if under(url, p[0])), key=lambda p: len(p[0]), default=None)
-        return None if best is None else Asked(best[1], url, _Known(self.for_url(url)))
+        return None if best is None else AskedOptions(best[1], url, _Known(self.for_url(url)))
 
     @property
     def common(self) -> dict[str, JSON]:

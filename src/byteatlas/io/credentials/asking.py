@@ -115,7 +115,7 @@ def _until(value: object) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedOptions:
     """The storage options of a URL that a provider gives a part of.
 
     Attributes:

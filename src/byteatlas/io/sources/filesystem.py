@@ -16,7 +16,7 @@ from byteatlas.types import JSON
 from byteatlas.values import replace
 
 if TYPE_CHECKING:
-    from byteatlas.io.credentials.asking import Asked
+    from byteatlas.io.credentials.asking import AskedOptions
 
 
 class LivingFileSystem:
@@ -28,7 +28,7 @@ class LivingFileSystem:
 
     __slots__ = ("_asked", "_fs", "_pid", "_serial", "protocols")
 
-    def __init__(self, fs: Any, asked: Asked | None = None, serial: int = 0) -> None:
+    def __init__(self, fs: Any, asked: AskedOptions | None = None, serial: int = 0) -> None:
         self._fs, self._pid, self._asked, self._serial = fs, os.getpid(), asked, serial
         self.protocols = frozenset((fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol)
 
@@ -49,12 +49,12 @@ class LivingFileSystem:
             self().invalidate_cache(path)
 
 
-def _again(asked: Asked) -> LivingFileSystem:
+def _again(asked: AskedOptions) -> LivingFileSystem:
     serial = asked.serial()  # first: what expires meanwhile is asked for again
     return LivingFileSystem(_granted(asked), asked, serial)
 
 
-def _granted(asked: Asked) -> Any:
+def _granted(asked: AskedOptions) -> Any:
     url = (asked.second() or asked.url) if asked.otherwise else asked.url
     return _made(url, asked.options())[0]
 
@@ -92,7 +92,7 @@ def file_system(url: str, options: Mapping[str, JSON] | None = None) -> tuple[Li
     return LivingFileSystem(fs, asked, serial), path
 
 
-def _in_objects(url: str, options: StorageOptions, asked: Asked | None) -> tuple[LivingFileSystem, str] | None:
+def _in_objects(url: str, options: StorageOptions, asked: AskedOptions | None) -> tuple[LivingFileSystem, str] | None:
     """The bucket through obstore; None where fsspec is asked for, or knows more."""
     if options.backend == "fsspec" or (options.backend is None and not has_obstore()):
         return None

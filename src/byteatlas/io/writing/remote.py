@@ -25,7 +25,8 @@ def remote_file(
         Overtaken: it is in another state than ``version``, and the storage can compare.
     """
     living, path = file_system(url, storage_options)
-    if version is not None and compares(living):
+    in_memory = getattr(living(), "protocol", None) == "memory"  # its files are there as soon as they are opened
+    if in_memory or (version is not None and compares(living)):
         from io import BytesIO
 
         memory = BytesIO()
@@ -44,7 +45,8 @@ def remote_file(
         except _errors() as error:
             raise _unwritable(url, error) from error
     except BaseException:
-        stream.closed = True
+        with suppress(AttributeError):  # some say for themselves whether they are closed
+            stream.closed = True
         with suppress(*_errors()):  # nothing was committed: nothing is under the name
             stream.discard()
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from byteatlas.errors import BadRequest, FetchFailed
-from byteatlas.io.credentials.asking import Asked
+from byteatlas.io.credentials.asking import AskedOptions
 from byteatlas.io.sources.objects.options import AZURE, GCS, KINDS, S3, Untranslatable
 from byteatlas.io.sources.objects.profiles import AskingProfile
 from byteatlas.io.sources.objects.runtime import was_forked
@@ -17,7 +17,7 @@ PACKAGES = {S3: "s3fs", GCS: "gcsfs", AZURE: "adlfs"}
 """fsspec's back ends."""
 
 
-def through_obstore(url: str, options: StorageOptions, asked: Asked | None) -> tuple[ObjectSystem, str] | None:
+def through_obstore(url: str, options: StorageOptions, asked: AskedOptions | None) -> tuple[ObjectSystem, str] | None:
     """A bucket, and the path in it. None where fsspec's back end is installed and can do what obstore cannot, or the
     provider's second choice has to be taken.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from byteatlas.errors import BadRequest, FetchFailed
-from byteatlas.io.credentials.asking import Asked
+from byteatlas.io.credentials.asking import AskedOptions
 from byteatlas.io.sources.objects.faults import object_errors, object_failure, was_overtaken
 from byteatlas.io.sources.objects.options import S3, Arguments, arguments
 from byteatlas.io.sources.objects.regions import region_for
@@ -34,7 +34,7 @@ class LivingObjects:
     __slots__ = ("_asked", "_options", "_region", "_serial", "_store", "bucket", "protocol", "seen")
 
     def __init__(
-        self, protocol: str, bucket: str, options: Mapping[str, JSON] | None = None, asked: Asked | None = None
+        self, protocol: str, bucket: str, options: Mapping[str, JSON] | None = None, asked: AskedOptions | None = None
     ) -> None:
         self.protocol, self.bucket, self.seen = protocol, bucket, False
         self._options, self._asked = dict(options or {}), asked
