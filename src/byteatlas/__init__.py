@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from byteatlas.scanning.contract import ScanOptions
     from byteatlas.verifying.options import VerifyOptions
     from byteatlas.verifying.report import VerifyItem, VerifyReport
+    from byteatlas.virtualizarr import from_virtual
+    from byteatlas.zarr_stores.opening import zarr_store
 
 __all__ = [
     "Access",
@@ -132,6 +134,7 @@ __all__ = [
     "create_array",
     "create_group",
     "from_model",
+    "from_virtual",
     "georeference",
     "levels_of",
     "load",
@@ -148,6 +151,7 @@ __all__ = [
     "to_model",
     "verify",
     "write",
+    "zarr_store",
 ]
 
 
@@ -190,6 +194,8 @@ _PLACES = {
     "byteatlas.scanning.contract": "ScanOptions",
     "byteatlas.verifying.report": "VerifyItem VerifyReport",
     "byteatlas.verifying.options": "VerifyOptions",
+    "byteatlas.virtualizarr": "from_virtual",
+    "byteatlas.zarr_stores.opening": "zarr_store",
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 

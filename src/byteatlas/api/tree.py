@@ -8,7 +8,7 @@ from typing import Any
 
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import expect_many
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, MissingExtra
 from byteatlas.io.access import DEFAULT, Access, merged
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.values import dataclass, replace
@@ -45,6 +45,29 @@ class VirtualTree(VirtualGroup):
         access = self.access or DEFAULT
         box = {**_box(region), **more}
         return tree(mask_by_value(self, box, read=reader(access), keep_cut=keep_cut, fill=fill), access)
+
+    def to_virtual(self) -> Any:
+        """As a virtual dataset of VirtualiZarr; as a data tree where there are groups.
+
+        Raises `Unsupported` for arrays that VirtualiZarr cannot have, `MissingExtra`. xarray's ``ValueError`` where
+        groups have dimensions of other lengths than those above them: take the groups one by one.
+        """
+        from byteatlas.manifest.foreign.virtualizarr import to_manifest_group
+
+        group = to_manifest_group(self)
+        return group.to_virtual_datatree() if self.groups else group.to_virtual_dataset()
+
+    def to_xarray(self, **options: Any) -> Any:
+        """As a dataset of xarray, read when values are asked for; as a data tree where there are groups.
+
+        Takes the options of ``xarray.open_dataset(..., engine="byteatlas")``, such as ``chunks={}`` for Dask.
+        """
+        try:
+            import xarray as xr
+        except ImportError as error:
+            raise MissingExtra("xarray", "a dataset of xarray") from error
+        opening = xr.open_datatree if self.groups and options.get("group") is None else xr.open_dataset
+        return opening(self, engine="byteatlas", **options)
 
     def __getitem__(self, path: str) -> VirtualArray | VirtualTree:
         found = super().__getitem__(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from byteatlas.pages.numbers import count_text as count_text
+from byteatlas.pages.numbers import size_text as size_text
 from byteatlas.progress import OnProgress
 from byteatlas.types import JSON
 
@@ -29,8 +32,23 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
 
 
+CREDENTIALS = (
+    "Who is asked for credentials for the URLs below a prefix: environment, profile=NAME, anonymous, requester_pays, "
+    "earthdata, or the name of a plugin."
+)
+
+
+def _remembered(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Options that `_access` puts together."""
+    ctx.meta[f"access.{param.name}"] = value
+
+
 def storage_option(command: F) -> F:
-    """``--storage-options``: fsspec's options, as JSON or as the name of a JSON file. With it comes ``--stats``."""
+    """``--storage-options``, as JSON or as the name of a JSON file, ``--credentials`` and ``--backend``."""
+    backends = click.Choice(["obstore", "fsspec"])
+    hidden: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _remembered}
+    command = click.option("--backend", type=backends, help="What opens s3, gs and az URLs.", **hidden)(command)
+    command = click.option("--credentials", multiple=True, metavar="PREFIX=NAME", help=CREDENTIALS, **hidden)(command)
     command = click.option(
         "--stats",
         is_flag=True,
@@ -44,7 +62,7 @@ def storage_option(command: F) -> F:
         "access",
         callback=_access,
         metavar="JSON|FILE",
-        help="fsspec options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
+        help="Storage options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
     )(command)
 
 
@@ -62,8 +80,14 @@ def absent_parts_option(command: F) -> F:
 def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Access:
     from byteatlas.io.access import DEFAULT, Access
 
+    backend, given = ctx.meta.get("access.backend"), ctx.meta.get("access.credentials") or ()
+    pairs = [entry.partition("=") for entry in given]
+    if not all(mark and "://" in prefix for prefix, mark, _ in pairs):
+        raise click.BadParameter("--credentials is PREFIX=NAME: s3://bucket/=anonymous")
+    credentials = {prefix: name for prefix, _, name in pairs}
     if value is None:
-        return _counted(ctx, Access()) if ctx.meta.get(STATS) else DEFAULT
+        found = Access(backend=backend, credentials=credentials) if backend or credentials else None
+        return _counted(ctx, found or Access()) if ctx.meta.get(STATS) else found or DEFAULT
     try:
         text = value if value.lstrip().startswith("{") else _text_of(value)
         parsed = json.loads(text)
@@ -71,7 +95,7 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
         raise click.BadParameter(str(error)) from error
     if not isinstance(parsed, dict):
         raise click.BadParameter("not a JSON object")
-    found = Access(parsed)
+    found = Access(parsed, backend=backend, credentials=credentials)
     return _counted(ctx, found) if ctx.meta.get(STATS) else found
 
 
@@ -102,18 +126,52 @@ def _text_of(path: str) -> str:
     return Path(path).read_text(encoding="utf-8")
 
 
+def visible(text: str) -> str:
+    """Text with its control characters as escapes: names in files may hold commands to the terminal."""
+    return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
+
+
+_LOOK = "(?:[0-4]|39|49|[349][0-7])"
+UNUSUAL = re.compile(rf"(\x1b\[{_LOOK}(?:;{_LOOK})*m)|[^\x20-\x7e\n\t]")
+"""Colours and weights, as we set them ourselves; and any character that may not be printable."""
+
+
+class Harmless:
+    """A stream of text that shows control characters as escapes: whatever is printed may hold names from a file."""
+
+    def __init__(self, stream: Any) -> None:
+        self.unfiltered = stream
+
+    def write(self, text: str) -> int:
+        self.unfiltered.write(UNUSUAL.sub(lambda m: m[0] if m[1] is not None else visible(m[0]), text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unfiltered, name)
+
+
+def harmless(stream: Any) -> Any:
+    """This stream, so that text which is written to it commands nothing."""
+    return stream if isinstance(stream, Harmless) else Harmless(stream)
+
+
 def print_json(document: JSON) -> None:
     """Print a document on standard output."""
-    click.echo(json.dumps(document, indent=2, default=str, ensure_ascii=False))
+    text = json.dumps(document, indent=2, default=str, ensure_ascii=False)
+    click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A rich console; plain text when the stream is no terminal, and then without line wrapping."""
+def console(*, stderr: bool = False, unfiltered: bool = False) -> Console:
+    """A rich console; plain text when the stream is no terminal, and then without line wrapping.
+
+    ``unfiltered``: it moves the cursor; what it shows has to be `visible` already.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 400
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
+    file: Any = getattr(stream, "unfiltered", stream) if unfiltered else None
+    return Console(stderr=stderr, file=file, width=width, highlight=False, soft_wrap=not stream.isatty())
 
 
 @contextmanager
@@ -131,9 +189,9 @@ def progress(what: str, *, quiet: bool = False) -> Iterator[OnProgress]:
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[now]}"),
     )
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, now="")
-        yield lambda e: bar.update(task, completed=e.done, total=e.total, now=e.name.rpartition("/")[2])
+    with Progress(*columns, console=console(stderr=True, unfiltered=True), transient=True) as bar:
+        task = bar.add_task(visible(what), total=None, now="")
+        yield lambda e: bar.update(task, completed=e.done, total=e.total, now=visible(e.name.rpartition("/")[2]))
 
 
 class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.4 on
@@ -158,26 +216,3 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic 
         if not number.isdigit() or unit not in self.units:
             self.fail(f"{value!r} is no size; examples: 500, 64kB, 4MiB", param, ctx)
         return int(number) * self.units[unit]
-
-
-def size_text(n: int) -> str:
-    """Bytes for people.
-
-    >>> size_text(0), size_text(999), size_text(1234), size_text(5_300_000_000)
-    ('0 B', '999 B', '1.2 kB', '5.3 GB')
-    """
-    value = float(n)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if value < 999.5 or unit == "TB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError("unreachable")
-
-
-def count_text(n: int, one: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count_text(1, "array"), count_text(2, "array"), count_text(2000, "entry", "entries")
-    ('1 array', '2 arrays', '2,000 entries')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

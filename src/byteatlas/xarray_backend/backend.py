@@ -14,6 +14,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 from byteatlas.api.opening import open as open_node
 from byteatlas.api.targets import place_of
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.dimensions import lengths_above
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import MAP_SUFFIXES
@@ -187,7 +188,7 @@ def _dataset(opened: Opened, group: Group, fill_as_mask: bool | None, decoding: 
         fill_as_mask = group.meta.zarr_format == 2 and group.stored
     drop = decoding.get("drop_variables") or ()
     without = frozenset((drop,) if isinstance(drop, str) else drop)
-    store = ByteatlasStore(group, opened.source, fill_as_mask, without, _lengths_above(opened.root, group))
+    store = ByteatlasStore(group, opened.source, fill_as_mask, without, lengths_above(opened.root, group))
     dataset: Dataset = StoreBackendEntrypoint().open_dataset(store, **decoding)
     dataset.set_close(_nothing)  # not the store's method, which would be pickled with open files and all
     return dataset
@@ -195,19 +196,3 @@ def _dataset(opened: Opened, group: Group, fill_as_mask: bool | None, decoding: 
 
 def _nothing() -> None:
     """Files are closed when the last array that reads from them is gone."""
-
-
-def _lengths_above(root: Node, group: Group) -> dict[str, int]:
-    """Lengths of the dimensions that arrays in the groups above have."""
-    found = dict[str, int]()
-    if not isinstance(root, Group) or group.stored or not group.path.startswith(root.path):
-        return found
-    path = group.path
-    while path != root.path and path:
-        path = path.rpartition("/")[0]
-        above = root[path[len(root.path) :]]
-        for array in above.arrays().values() if isinstance(above, Group) else ():
-            for name, n in zip(array.dims or (), array.shape, strict=False):
-                if name is not None:
-                    found[name] = max(n, found.get(name, 0))
-    return found

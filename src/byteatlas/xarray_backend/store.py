@@ -12,6 +12,7 @@ from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
 from byteatlas.array import Array, Group
+from byteatlas.array.dimensions import Dimensions
 from byteatlas.meta.attributes import MASKS
 from byteatlas.xarray_backend.attributes import cf_attributes
 from byteatlas.xarray_backend.encoding import encoding_of
@@ -27,7 +28,7 @@ class ByteatlasStore(AbstractDataStore):
     fill_as_mask: bool = False
     without: frozenset[str] = frozenset()
     lengths: Mapping[str, int] = field(default_factory=dict)
-    _phony: dict[int, list[str]] = field(default_factory=dict)
+    _dimensions: Dimensions = field(default_factory=Dimensions)
 
     @cached_property
     def members(self) -> dict[str, Array]:
@@ -46,32 +47,14 @@ class ByteatlasStore(AbstractDataStore):
 
     @cached_property
     def longest(self) -> dict[str, int]:
-        """The length of each dimension: that of the longest array, here or in a group above.
-
-        Along an unlimited dimension netCDF-4 stores each variable only as far as it was written; to the netCDF library
-        all are as long as the longest, and read as their fill value beyond.
-        """
-        found = dict(self.lengths)
-        for array in self.members.values():
-            for name, n in zip(self.dims(array), array.shape, strict=True):
-                found[name] = max(n, found.get(name, 0))
-        return found
+        """The length of each dimension: that of the longest array, here or in a group above."""
+        return self._dimensions.longest(self.members.values(), self.lengths)
 
     def get_encoding(self) -> dict[str, Any]:
         return {} if self.source is None else {"source": self.source}
 
     def dims(self, array: Array) -> tuple[str, ...]:
-        """Dimension names; axes without one are named for their length, as the netCDF library does."""
-        taken: list[str] = [d for d in array.dims or () if d]
-        out = []
-        for name, n in zip(array.dims or (None,) * array.ndim, array.shape, strict=True):
-            chosen = name or next((d for d in self._phony.get(n, []) if d not in taken), None)
-            if chosen is None:
-                chosen = f"phony_dim_{sum(map(len, self._phony.values()))}"
-                self._phony.setdefault(n, []).append(chosen)
-            taken.append(chosen)
-            out.append(chosen)
-        return tuple(out)
+        return self._dimensions.names(array)
 
     def _variable(self, array: Array) -> Variable:
         dims = self.dims(array)

@@ -60,4 +60,4 @@ def test_every_verb_that_touches_storage_takes_access() -> None:
         if inspect.isfunction(verb):
             known = inspect.signature(verb).parameters
             assert ("access" in known) == ("storage_options" in known), name
-            assert "access" in known or name in ("array_meta", "levels_of"), name
+            assert "access" in known or name in ("array_meta", "from_virtual", "levels_of"), name

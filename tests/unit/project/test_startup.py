@@ -16,7 +16,10 @@ HEAVY = {"pyarrow", "fsspec", "numcodecs", "xarray", "pandas", "zarr", "h5py", "
 """Packages that no local scan and no map of JSON needs."""
 SLOW = {"pathlib", "shutil", "uuid", "logging", "concurrent", "multiprocessing", "email", "urllib", "dataclasses"}
 """Modules of the standard library that take milliseconds, and that numpy does not import."""
-ROOMS = {"combining", "verifying", "demo", "executors", "describe", "zarr_store", "xarray_backend", "cli"}
+ROOMS = {
+    "combining", "verifying", "demo", "executors", "describe", "zarr_store", "zarr_stores", "zarr_codecs", "normalised",
+    "virtualizarr", "xarray_backend", "cli",
+}  # fmt: skip
 
 
 def loaded(script: str, *arguments: object) -> set[str]:

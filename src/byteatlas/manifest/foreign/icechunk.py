@@ -18,14 +18,15 @@ import numpy as np
 from byteatlas.errors import BadRequest, CorruptFile, InvalidMetadata, MissingExtra, Unsupported
 from byteatlas.io.local import local_path
 from byteatlas.manifest.kinds.sparse import Collector, SourceTable
-from byteatlas.manifest.model import INLINE, WHOLE, Manifest, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.model import INLINE, WHOLE, Manifest, VirtualNode
 from byteatlas.manifest.ops.common import blocks
+from byteatlas.manifest.ops.version3 import as_version3
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.tree import DocumentTree, WrittenArray, node_documents
 from byteatlas.meta.grid import chunk_counts
-from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
+from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON
-from byteatlas.values import dataclass, field, replace
+from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
 NATIVE, VIRTUAL, IN_MANIFEST = 1, 2, 3
@@ -91,10 +92,10 @@ def write_icechunk(
         BadRequest: sources under no known container.
     """
     ice, chosen = _icechunk(), options or IcechunkOptions()
-    documents, arrays = node_documents(_third(node))
+    documents, arrays = node_documents(as_version3(node))
     prefixes = {_url(p): s for p, s in chosen.containers.items()}
     local = {_folder(s.url) for a in arrays for s in a.manifest.load().sources if local_path(s.url) is not None}
-    common = posixpath.commonpath(local) + "/" if local else None
+    common = posixpath.commonpath(local).rstrip("/") + "/" if local else None
     if common is not None:
         if common == "/":
             raise BadRequest("the local sources share no folder; Icechunk needs one to allow access to")
@@ -111,21 +112,6 @@ def write_icechunk(
     _wait(_fill(session.store, documents, arrays))
     found: str = session.commit(chosen.message)
     return found
-
-
-def _third(node: VirtualNode) -> VirtualNode:
-    """The tree as version 3 throughout, with the default chunk keys."""
-    return _third_array(node) if isinstance(node, VirtualArray) else _third_group(node)
-
-
-def _third_array(node: VirtualArray) -> VirtualArray:
-    return replace(node, meta=replace(node.meta, zarr_format=3, keys=ChunkKeys("default", "/")))
-
-
-def _third_group(node: VirtualGroup) -> VirtualGroup:
-    arrays = {name: _third_array(array) for name, array in node.arrays.items()}
-    groups = {name: _third_group(group) for name, group in node.groups.items()}
-    return replace(node, meta=GroupMeta(node.meta.attributes, 3), arrays=arrays, groups=groups)
 
 
 def _url(url: str) -> str:

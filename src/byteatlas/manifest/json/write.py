@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from byteatlas.io.output import Sink
 from byteatlas.manifest.kinds.sparse import writable_total
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
+from byteatlas.manifest.ops.version3 import as_version3
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
 from byteatlas.meta.json_text import json_text, quoted
@@ -49,7 +50,7 @@ def write_json(
     Raises:
         Unsupported: an array that no metadata version can express.
     """
-    documents, arrays = node_documents(node)
+    documents, arrays = node_documents(as_version3(node) if options.zarr_format == 3 else node)
     if options.consolidated:
         documents = consolidate(documents)
     plain = options
