@@ -84,7 +84,7 @@ def child(job: str, paths: list[Path]) -> tuple[float, list[int]]:
 
 def measure(job: str, paths: list[Path], rounds: int, per: int) -> list[Row]:
     """Everybody in turn, several rounds; the median per file."""
-    peers = ("byteatlas", "hidefix", "VirtualiZarr", "kerchunk")
+    peers = ("byteatlas", "byteatlas.kerchunk", "hidefix", "VirtualiZarr", "kerchunk")
     seconds: dict[str, list[float]] = {peer: [] for peer in peers}
     for _ in range(rounds):
         for peer in peers:

@@ -24,7 +24,7 @@ from byteatlas.array.writing.documents import consolidate, write_group_meta
 from byteatlas.array.writing.identity import same_values, source_identity
 from byteatlas.array.writing.journal import Journal
 from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
-from byteatlas.array.writing.pyramid import Level, finish, levels_for, paths_of
+from byteatlas.array.writing.pyramid import CopyLevel, finish, levels_for, paths_of
 from byteatlas.array.writing.writable import WritableArray
 from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, unknown
@@ -133,7 +133,7 @@ def copy(
     return CopyReport(len(arrays) + len(levels), values, counted.written)
 
 
-def _level_print(base: str, level: Level, options: CopyOptions) -> str:
+def _level_print(base: str, level: CopyLevel, options: CopyOptions) -> str:
     resampling = None if options.levels is None else options.levels.resampling
     return fingerprint(base, level.factor, resampling, level.source.shape)
 

@@ -27,7 +27,7 @@ from byteatlas.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class CopyLevel:
     """One level of an array.
 
     Attributes:
@@ -48,7 +48,7 @@ class Level:
 
 def levels_for(
     arrays: Mapping[str, Array], plans: Mapping[str, ArrayMeta], options: LevelOptions | None, memory: int
-) -> list[Level]:
+) -> list[CopyLevel]:
     """The levels of all rasters.
 
     Raises `BadRequest` where there are none at all, and for one that cannot be resampled so; `NotFound` for a path.
@@ -74,7 +74,7 @@ def levels_for(
             if where in arrays:
                 raise BadRequest(f"{where} is in the source already: a level cannot be written there")
             target = _meta(plans[path], source, factor)
-            found.append(Level(where, path, number, factor, source, target))
+            found.append(CopyLevel(where, path, number, factor, source, target))
     return found
 
 
@@ -90,7 +90,7 @@ def _meta(plan: ArrayMeta, source: Coarse, factor: int) -> ArrayMeta:
 
 
 def finish(
-    root: Group, store: WritableStore, levels: list[Level], options: LevelOptions, write: ArrayWriteOptions
+    root: Group, store: WritableStore, levels: list[CopyLevel], options: LevelOptions, write: ArrayWriteOptions
 ) -> None:
     """What stands beside the levels (coordinates, grid mappings), and the attributes that list them."""
     for level in levels:
@@ -123,7 +123,7 @@ def _merged(old: Mapping[str, JSON], new: Mapping[str, JSON]) -> dict[str, JSON]
     return found
 
 
-def _beside(root: Group, level: Level) -> Iterator[tuple[str, ArrayMeta, NDArray[Any]]]:
+def _beside(root: Group, level: CopyLevel) -> Iterator[tuple[str, ArrayMeta, NDArray[Any]]]:
     """One-dimensional coordinates of the level's dimensions, and its grid mapping."""
     folder = level.of.rpartition("/")[0]
     dims = level.target.dimension_names or ()
@@ -165,7 +165,7 @@ def _put(store: WritableStore, path: str, meta: ArrayMeta, values: NDArray[Any],
     made[...] = values
 
 
-def paths_of(levels: list[Level], root: Group) -> list[str]:
+def paths_of(levels: list[CopyLevel], root: Group) -> list[str]:
     """Paths of all nodes that levels add, for consolidated metadata."""
     found: dict[str, None] = {}
     for level in levels:
