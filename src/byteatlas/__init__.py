@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
     from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
-    from byteatlas.api.opening import copy, georeference, open
+    from byteatlas.api.opening import copy, georeference, open, open_array, open_group
+    from byteatlas.api.report import report
     from byteatlas.api.selection import mask, select
     from byteatlas.api.stores import create_array, create_group, open_writable
     from byteatlas.api.tree import VirtualTree
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
     from byteatlas.io.retry import Retry
-    from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
+    from byteatlas.manifest.model import ReportItem, ScanReport, VirtualArray, VirtualGroup
     from byteatlas.manifest.ops.sources import SourceState
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
@@ -111,6 +112,7 @@ __all__ = [
     "Results",
     "Retry",
     "ScanOptions",
+    "ScanReport",
     "SourceChanged",
     "SourceState",
     "Unsupported",
@@ -139,10 +141,13 @@ __all__ = [
     "mask",
     "multi_zarr",
     "open",
+    "open_array",
+    "open_group",
     "open_writable",
     "plan_combine",
     "prepare_combine",
     "prepare_many",
+    "report",
     "scan",
     "scan_many",
     "select",
@@ -161,7 +166,8 @@ _PLACES = {
     "byteatlas.api.indexing": "RefusalWarning load scan write",
     "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",
-    "byteatlas.api.opening": "copy georeference open",
+    "byteatlas.api.opening": "copy georeference open open_array open_group",
+    "byteatlas.api.report": "report",
     "byteatlas.api.selection": "mask select",
     "byteatlas.api.stores": "create_array create_group open_writable",
     "byteatlas.api.tree": "VirtualTree",
@@ -184,7 +190,7 @@ _PLACES = {
     "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
     "byteatlas.io.retry": "Retry",
-    "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
+    "byteatlas.manifest.model": "ReportItem ScanReport VirtualArray VirtualGroup",
     "byteatlas.manifest.ops.sources": "SourceState",
     "byteatlas.manifest.options": "MapWriteOptions",
     "byteatlas.progress": "Progress",
