@@ -20,7 +20,7 @@ def environment() -> Any:
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:
-        raise MissingExtra("serve", "a page for people") from error
+        raise MissingExtra("report", "a page for people") from error
     folder = files("byteatlas.pages") / "templates"
     texts = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.name.endswith(".html")}
     return Environment(
