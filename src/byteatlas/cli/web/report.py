@@ -11,7 +11,7 @@ from byteatlas.io.access import Access
 
 
 @click.command(no_args_is_help=True)
-@click.argument("targets", metavar="MAP|FILE|FOLDER...", nargs=-1, required=True)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
