@@ -15,7 +15,7 @@ def shown_as_html(value: object) -> str | None:
 
 def report_of(value: object) -> str:
     """A page about one of our values: what `byteatlas.report` gives for it. Raises `MissingExtra` without jinja2."""
-    html: str = object_named("byteatlas.api.report:report")(value)
+    html: str = object_named("byteatlas.api.reporting.page:report")(value)
     return html
 
 
