@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
@@ -70,6 +71,25 @@ def said(as_json: bool, out: str, **facts: JSON) -> None:
         common.print_json({"written": out, **facts})
     else:
         click.echo(f"wrote {out}" + "".join(f", {k} {v}" for k, v in facts.items()))
+
+
+LARGE_TEXT = 64 << 20
+"""Bytes of a JSON map, of about a million references, from which on adding to it takes long."""
+
+
+def hint_at_parquet(target: str) -> None:
+    """Say what would make the next append fast, where a large JSON map was written anew as a whole."""
+    from byteatlas.io.local import local_path
+
+    path = local_path(target)
+    if path is None or not os.path.isfile(path) or (size := os.path.getsize(path)) < LARGE_TEXT:
+        return
+    other = f"{target.removesuffix('.json')}.parquet"
+    click.echo(
+        f"{target} is one JSON text of {common.size_text(size)}: every append reads and writes all of it. Of a Parquet map "
+        f"only the part files that change are written: byteatlas convert {target} {other}",
+        err=True,
+    )
 
 
 def check_out(out: str, form: Format | None, access: Access) -> Format:

@@ -86,9 +86,7 @@ class DocumentTree:
         shared: what is known of the documents of other maps.
     """
 
-    def __init__(
-        self, documents: Mapping[str, JSON], where: str, shared: SharedDocuments | None = None
-    ) -> None:
+    def __init__(self, documents: Mapping[str, JSON], where: str, shared: SharedDocuments | None = None) -> None:
         self.documents, self.where, self._shared = documents, where, shared
         self.arrays: list[str] = []
         self._branches: dict[str, _Branch] = {"": _Branch()}
