@@ -120,7 +120,7 @@ def run(folder: Path, scale: dict[str, int]) -> list[Row]:
             shutil.rmtree(place, ignore_errors=True)
         count = maps * PER_MAP
         base = base or combined["wall"] / count
-        job = f"Parquet maps of {PER_MAP:,} references: combined into one Parquet map (wall; ratio of time per reference)"
+        job = f"Parquet maps of {PER_MAP:,} references: combined into one (wall; ratio of time per reference)"
         who = f"{maps:,} maps (peak {combined['mb']:.0f} MB, CPU {combined['cpu']:.1f} s)"
         rows.append(Row(job, who, combined["wall"], base * count, per=count))
         who = f"first value of the {count:,} references (peak {first['mb']:.0f} MB)"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
@@ -82,12 +82,12 @@ def hint_at_parquet(target: str) -> None:
     from byteatlas.io.local import local_path
 
     path = local_path(target)
-    if path is None or not os.path.isfile(path) or (size := os.path.getsize(path)) < LARGE_TEXT:
+    if path is None or not (file := Path(path)).is_file() or (size := file.stat().st_size) < LARGE_TEXT:
         return
     other = f"{target.removesuffix('.json')}.parquet"
     click.echo(
-        f"{target} is one JSON text of {common.size_text(size)}: every append reads and writes all of it. Of a Parquet map "
-        f"only the part files that change are written: byteatlas convert {target} {other}",
+        f"{target} is one JSON text of {common.size_text(size)}: every append reads and writes all of it. "
+        f"Of a Parquet map only the part files that change are written: byteatlas convert {target} {other}",
         err=True,
     )
 
