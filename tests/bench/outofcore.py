@@ -49,9 +49,7 @@ def input_maps(folder: Path, maps: int) -> list[Path]:
         ("time", "x"),
     )
     which = np.repeat(np.arange(FILES, dtype=np.int32), STEPS * PER_STEP // FILES)
-    sources = tuple(
-        SourceInfo(str(found[0].parent / f"file_{i}.nc"), SIZE) for i in range(FILES)
-    )
+    sources = tuple(SourceInfo(str(found[0].parent / f"file_{i}.nc"), SIZE) for i in range(FILES))
     arrays = {
         f"var{v}": VirtualArray(meta, ChunkManifest((STEPS, PER_STEP), sources, which, offset[v], length[v]))
         for v in range(VARIABLES)

@@ -36,9 +36,7 @@ class SharedDocuments:
                 self.documents[value] = found
         return found
 
-    def meta(
-        self, zarray: Mapping[str, JSON], zattrs: Mapping[str, JSON], parse: Callable[[], ArrayMeta]
-    ) -> ArrayMeta:
+    def meta(self, zarray: Mapping[str, JSON], zattrs: Mapping[str, JSON], parse: Callable[[], ArrayMeta]) -> ArrayMeta:
         """An array's metadata by the very documents (not equal ones) that they are in."""
         key = id(zarray), id(zattrs)
         found = self.metas.get(key)
