@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
@@ -79,6 +78,8 @@ LARGE_TEXT = 64 << 20
 
 def hint_at_parquet(target: str) -> None:
     """Say what would make the next append fast, where a large JSON map was written anew as a whole."""
+    from pathlib import Path
+
     from byteatlas.io.local import local_path
 
     path = local_path(target)
@@ -133,6 +134,8 @@ def existing_map(out: str, access: Access) -> VirtualNode | None:
 def is_empty(out: str) -> bool:
     from pathlib import Path
 
+    from pathlib import Path
+
     from byteatlas.io.local import local_path
 
     path = local_path(out)
@@ -141,6 +144,8 @@ def is_empty(out: str) -> bool:
 
 def make_folder(out: str) -> None:
     """Make a folder for maps, where it is one of this machine and not there yet."""
+    from pathlib import Path
+
     from pathlib import Path
 
     from byteatlas.io.local import local_path
