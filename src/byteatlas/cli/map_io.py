@@ -134,8 +134,6 @@ def existing_map(out: str, access: Access) -> VirtualNode | None:
 def is_empty(out: str) -> bool:
     from pathlib import Path
 
-    from pathlib import Path
-
     from byteatlas.io.local import local_path
 
     path = local_path(out)
@@ -144,8 +142,6 @@ def is_empty(out: str) -> bool:
 
 def make_folder(out: str) -> None:
     """Make a folder for maps, where it is one of this machine and not there yet."""
-    from pathlib import Path
-
     from pathlib import Path
 
     from byteatlas.io.local import local_path
