@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.bench.combine import kerchunk_refs, ours
 from tests.bench.report import Row, show
 
 VARIABLES, FILES = 10, 1000
@@ -187,7 +188,91 @@ def virtualizarr_write(folder: Path, count: int, form: str) -> Callable[[], Any]
     return lambda: dataset.vz.to_kerchunk(str(folder / f"vz.{form}"), format=form)
 
 
+def small_maps(folder: Path, count: int) -> list[str]:
+    """Maps of 300 references in five variables, written once."""
+    from byteatlas.manifest.references import write_references
+
+    place = folder / "small maps"
+    names = [str(place / f"{i:05d}.json") for i in range(count)]
+    if not place.exists():
+        place.mkdir()
+        for i, name in enumerate(names):
+            write_references(ours(i), name)
+    return names
+
+
+def ours_small_write(folder: Path, count: int) -> Callable[[], Any]:
+    from byteatlas.manifest.references import write_references
+
+    trees = [ours(i) for i in range(count)]
+    place = folder / "written by us"
+    place.mkdir(exist_ok=True)
+    write_references(trees[0], place / "imports.json")
+
+    def write() -> None:
+        for i, tree in enumerate(trees):
+            write_references(tree, place / f"{i}.json")
+
+    return write
+
+
+def ujson_small_write(folder: Path, count: int) -> Callable[[], Any]:
+    import ujson
+
+    maps = [kerchunk_refs(i) for i in range(count)]
+    place = folder / "written by ujson"
+    place.mkdir(exist_ok=True)
+
+    def write() -> None:
+        for i, refs in enumerate(maps):
+            with (place / f"{i}.json").open("w") as file:
+                ujson.dump(refs, file)
+
+    return write
+
+
+def ours_small_combine(folder: Path, count: int) -> Callable[[], Any]:
+    import byteatlas as ba
+
+    names = small_maps(folder, count)
+    ba.combine(names[:2], "time")
+    return lambda: ba.combine(names, "time")
+
+
+def ujson_small_parse(folder: Path, count: int) -> Callable[[], Any]:
+    import ujson
+
+    names = small_maps(folder, count)
+
+    def parse() -> None:
+        for name in names:  # none of it is kept
+            ujson.loads(Path(name).read_bytes())
+
+    return parse
+
+
+def kerchunk_small_combine(folder: Path, count: int) -> Callable[[], Any]:
+    from kerchunk.combine import MultiZarrToZarr
+
+    names = small_maps(folder, count)
+    return lambda: MultiZarrToZarr(
+        names, concat_dims=["time"], identical_dims=["lat", "lon"], remote_protocol="file"
+    ).translate()
+
+
 Maker = Callable[[Path, int], Callable[[], Any]]
+SMALL: Mapping[str, Mapping[str, Maker]] = {
+    "small maps: write (CPU)": {
+        "byteatlas": ours_small_write,
+        "ujson.dump of ready dicts, no fsync": ujson_small_write,
+    },
+    "small maps: combine from disk (CPU)": {
+        "byteatlas": ours_small_combine,
+        "ujson, parsing alone": ujson_small_parse,
+        "kerchunk MultiZarrToZarr": kerchunk_small_combine,
+    },
+}
+"""Many small JSON maps, such as one for each file of an archive."""
 WHO: Mapping[str, Mapping[str, Maker]] = {
     "write Parquet (CPU)": {
         "byteatlas": lambda d, n: ours_write(d, n, "ours.parquet"),
@@ -224,7 +309,7 @@ def memory(field: str) -> float:
 def child(folder: Path, count: int, job: str, who: str) -> None:
     """One measurement, printed as JSON: seconds, CPU seconds, growth of the peak memory in MB."""
     warnings.simplefilter("ignore")
-    call = WHO[job][who](folder, count)
+    call = {**WHO, **SMALL}[job][who](folder, count)
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
     before, wall, cpu = memory("VmRSS"), time.perf_counter(), time.process_time()
     kept = call()
@@ -243,25 +328,28 @@ def measured(folder: Path, count: int, job: str, who: str) -> dict[str, float]:
 
 
 def run(folder: Path, scale: dict[str, int]) -> list[Row]:
-    """All jobs; ``references`` and ``rounds`` of ``scale`` say how many."""
+    """All jobs; ``references``, ``small`` (maps) and ``rounds`` of ``scale`` say how many."""
     count, rounds = scale.get("references", 1_000_000), scale.get("rounds", 3)
     source = folder / "source" / "product" / "file_00000.nc"
     source.parent.mkdir(parents=True, exist_ok=True)
     with source.open("wb") as file:
         file.truncate(1 << 20)  # the first chunk lies here
     rows: list[Row] = []
-    for job, who in WHO.items():
+    small = scale.get("small", 1000)
+    jobs = [(job, who, count, "references") for job, who in WHO.items()]
+    jobs += [(job, who, small, "maps of 300 references") for job, who in SMALL.items()]
+    for job, who, many, what in jobs:
         found: dict[str, dict[str, float]] = {}
         for _ in range(rounds):
             for name in who:
                 if name in found and found[name]["wall"] > 8:
                     continue  # slow ones once
-                new = measured(folder, count, job, name)
+                new = measured(folder, many, job, name)
                 old = found.get(name, new)
                 found[name] = {k: min(new[k], old[k]) for k in new}
         base = found["byteatlas"]["cpu"]
-        title = f"{count:,} references: {job}"
-        rows += [Row(title, f"{n} (+{f['mb']:.0f} MB)", f["cpu"], base, per=count) for n, f in found.items()]
+        title = f"{many:,} {what}: {job}"
+        rows += [Row(title, f"{n} (+{f['mb']:.0f} MB)", f["cpu"], base, per=many) for n, f in found.items()]
     return rows
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from byteatlas.api.indexing import load
+from byteatlas.api.indexing import load_among
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import Readable, References, Target, each_of, expect_group, expect_many, given_access
 from byteatlas.api.tree import VirtualTree, access_of, concatenated
@@ -131,13 +131,14 @@ def inputs_as_groups(
     """The inputs as groups, which share what they have in common, and their names."""
     from byteatlas.combining.compare.intern import Sharing
     from byteatlas.combining.inputs import first_url
+    from byteatlas.manifest.sharing import SharedDocuments
 
     given = each_of(inputs, "inputs", access)
     groups: list[VirtualGroup] = []
     names: list[str] = []
-    sharing = Sharing()
+    sharing, documents = Sharing(), SharedDocuments()
     for i, item in enumerate(given):
-        node = load(item, access=access)
+        node = load_among(item, access, documents)
         name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else _name(item, i)
         if isinstance(node, VirtualArray):
             raise BadRequest(f"{name} is a single array; only groups can be combined")

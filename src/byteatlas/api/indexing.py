@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from byteatlas.io.kind import UrlKind
     from byteatlas.manifest.model import ReportItem
     from byteatlas.manifest.options import Format, MapWriteOptions
+    from byteatlas.manifest.sharing import SharedDocuments
     from byteatlas.scanning.contract import Scanner, ScanOptions
 
 OnRefusal: TypeAlias = Literal["warn", "raise", "ignore"]
@@ -172,13 +173,29 @@ def load(
     return load_kind(url, kind_of(url, access), access, options)
 
 
-def load_kind(
-    url: str, kind: UrlKind, access: Access, options: ScanOptions | None = None
+def load_among(
+    target: Readable | References | VirtualNode, access: Access | None, shared: SharedDocuments
 ) -> VirtualTree | VirtualArray:
-    """`load` for a URL of which it is known what lies there."""
+    """`load` for one of many that are to become one: all of it will be needed, and much of it is in others too."""
+    if isinstance(target, (VirtualArray, VirtualGroup, Mapping)):
+        return load(target, access=access)
+    url, how = place_of(target, Access.of(access))
+    from byteatlas.io.kind import kind_of
+
+    return load_kind(url, kind_of(url, how), how, shared=shared)
+
+
+def load_kind(
+    url: str,
+    kind: UrlKind,
+    access: Access,
+    options: ScanOptions | None = None,
+    shared: SharedDocuments | None = None,
+) -> VirtualTree | VirtualArray:
+    """`load` for a URL of which it is known what lies there. ``shared``: it is one of many (`load_among`)."""
     match kind:
         case "json" | "parquet":
-            return _read(url, access, kind)
+            return _read(url, access, kind, shared)
         case "archive":
             return scan(url, on_refusal="warn", access=access, options=options)
         case "zarr":
@@ -186,11 +203,16 @@ def load_kind(
 
 
 def _read(
-    target: str | References, access: Access, form: Literal["json", "parquet"] | None = None
+    target: str | References,
+    access: Access,
+    form: Literal["json", "parquet"] | None = None,
+    shared: SharedDocuments | None = None,
 ) -> VirtualTree | VirtualArray:
+    from byteatlas.manifest.options import MapReadOptions
     from byteatlas.manifest.references import read_references
 
-    return rooted(read_references(target, access=access, form=form), access)
+    options = MapReadOptions(absent_parts=access.absent_parts, at_once=shared is not None, shared=shared)
+    return rooted(read_references(target, access=access, form=form, options=options), access)
 
 
 def write(

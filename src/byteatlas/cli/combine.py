@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_out, write_map
+from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_out, hint_at_parquet, write_map
 from byteatlas.combining import (
     ByOrder,
     CombineOptions,
@@ -260,6 +260,7 @@ def appended(
         text += f", {len(done.replaced)} replaced" if done.replaced else ""
         text += f", {len(done.skipped)} were there already" if done.skipped else ""
         common.console().print(text)
+    hint_at_parquet(output)
     return 0
 
 

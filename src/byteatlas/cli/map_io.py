@@ -72,6 +72,27 @@ def said(as_json: bool, out: str, **facts: JSON) -> None:
         click.echo(f"wrote {out}" + "".join(f", {k} {v}" for k, v in facts.items()))
 
 
+LARGE_TEXT = 64 << 20
+"""Bytes of a JSON map, of about a million references, from which on adding to it takes long."""
+
+
+def hint_at_parquet(target: str) -> None:
+    """Say what would make the next append fast, where a large JSON map was written anew as a whole."""
+    from pathlib import Path
+
+    from byteatlas.io.local import local_path
+
+    path = local_path(target)
+    if path is None or not (file := Path(path)).is_file() or (size := file.stat().st_size) < LARGE_TEXT:
+        return
+    other = f"{target.removesuffix('.json')}.parquet"
+    click.echo(
+        f"{target} is one JSON text of {common.size_text(size)}: every append reads and writes all of it. "
+        f"Of a Parquet map only the part files that change are written: byteatlas convert {target} {other}",
+        err=True,
+    )
+
+
 def check_out(out: str, form: Format | None, access: Access) -> Format:
     """The form of a map to be written; errors about its name, and what is there, before any work is done."""
     from byteatlas.io.local import absolute

@@ -8,7 +8,16 @@ from typing import Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.map_io import check_out, load_group, load_map, make_folder, output_options, said, write_map
+from byteatlas.cli.map_io import (
+    check_out,
+    hint_at_parquet,
+    load_group,
+    load_map,
+    make_folder,
+    output_options,
+    said,
+    write_map,
+)
 from byteatlas.io.access import AbsentParts, Access
 
 
@@ -254,3 +263,4 @@ def append(
 
     ba.append(target, list(inputs), concat, replace=replacing, access=access)
     said(as_json, target)
+    hint_at_parquet(target)

@@ -11,13 +11,15 @@ from byteatlas.combining.chunks.small_arrays import SMALL, inline_array
 from byteatlas.combining.context import CombineContext
 from byteatlas.combining.variable.treatment import Concatenation, Mosaic, Ready, Treatment
 from byteatlas.manifest.columns import assemble, concatenated_manifests
+from byteatlas.manifest.kinds.recent import RecentlyRead
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.merged_sources import SourceMemo
 from byteatlas.manifest.model import ChunkManifest, VirtualArray
 from byteatlas.meta.model import ArrayMeta
 
 
-def built(treatment: Treatment, memo: SourceMemo) -> VirtualArray:
+def built(treatment: Treatment, memo: SourceMemo, recent: RecentlyRead | None = None) -> VirtualArray:
+    """The array; ``recent``: what all arrays of a combination keep in memory of the maps that they read from."""
     match treatment:
         case Ready(array, _):
             return array
@@ -25,7 +27,7 @@ def built(treatment: Treatment, memo: SourceMemo) -> VirtualArray:
             if set(map(type, manifests)) == {ChunkManifest}:
                 loaded = cast("tuple[ChunkManifest, ...]", manifests)
                 return VirtualArray(meta, concatenated_manifests(grid_shape, loaded, memo))
-            return VirtualArray(meta, SegmentedManifest(grid_shape, manifests))
+            return VirtualArray(meta, SegmentedManifest(grid_shape, manifests, recent))
         case Mosaic(meta, grid_shape, parts, _):
             return VirtualArray(meta, assemble(grid_shape, parts))
 

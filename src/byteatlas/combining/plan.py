@@ -15,6 +15,7 @@ from byteatlas.combining.summary import dimension_plan, variable_plan
 from byteatlas.combining.variable.decide import decide
 from byteatlas.combining.variable.treatment import Treatment, is_plain, meta_of, with_meta
 from byteatlas.errors import BadRequest, Conflict
+from byteatlas.manifest.kinds.recent import RecentlyRead
 from byteatlas.manifest.merged_sources import SourceMemo
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, GroupMeta
@@ -59,8 +60,8 @@ class Prepared:
         conflicts = self.conflicts
         if conflicts:
             raise Conflict([f.sentence() for f in conflicts])
-        memo = SourceMemo()
-        arrays = {path: built(treatment, memo) for path, treatment in self.treatments.items()}
+        memo, recent = SourceMemo(), RecentlyRead()
+        arrays = {path: built(treatment, memo, recent) for path, treatment in self.treatments.items()}
         return unflatten(arrays, self.groups, self.root, None)
 
 

@@ -16,6 +16,7 @@ from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.kinds.window import WindowManifest
 from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, VirtualGroup
 from byteatlas.manifest.options import MapWriteOptions
+from byteatlas.manifest.parquet.behind import Behind
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.tree import node_documents
@@ -55,9 +56,10 @@ def update_parquet(
     seen: dict[str, SourceInfo] = {}
     pinned_arrays = [replace(a, manifest=pinned(a.manifest, url, a.path)) for a in arrays]
     with new_folder(url, access.storage_options, keep=True) as folder:
-        for array in pinned_arrays:
-            renew()
-            write_parts(array, folder, options, seen, unchanged_rows(array.manifest, url, array.path))
+        with Behind(folder, pinned_arrays) as sink:
+            for array in pinned_arrays:
+                renew()
+                write_parts(array, sink, options, seen, unchanged_rows(array.manifest, url, array.path))
         whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
         if options.sources:
             whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}

@@ -12,6 +12,7 @@ from byteatlas.io.local import absolute, file_url, local_path, portable
 from byteatlas.io.policy import foreign
 from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
+from byteatlas.manifest.sharing import SharedDocuments
 from byteatlas.masking import without_secrets
 from byteatlas.values import dataclass, field
 
@@ -53,6 +54,9 @@ class MapReadOptions:
         most_generated: more references than this from ``gen`` are refused.
         parts: Parquet part files that are kept in memory.
         small_text: a JSON text of at most so many bytes is parsed whole, a longer one searched.
+        at_once: the references of a small JSON text become columns when it is opened: reading it again later, which
+            saves memory where they are never asked for, takes as long.
+        shared: what is known of the documents of maps that are read together; it does not go to other processes.
         place: where the map was read from; None = the caller made the map. Filled in by `read_references`.
         absent_parts: what a Parquet part file means that is not there. fsspec's writer leaves out parts all of whose
             chunks are missing; a part that got lost looks the same. So it is an error unless the caller knows better.
@@ -66,6 +70,8 @@ class MapReadOptions:
     parts: int = 16
     small_text: int = 1 << 20
     absent_parts: AbsentParts = "raise"
+    at_once: bool = False
+    shared: SharedDocuments | None = field(default=None, compare=False)
     place: KnownPlace | None = field(default=None, compare=False)
 
     def absolute(self, url: str, where: str) -> str:

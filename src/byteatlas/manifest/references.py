@@ -56,7 +56,7 @@ def read_references(
     url = absolute(os.fspath(target)).rstrip("/")
     if options.base is None and not url.startswith(OPEN_FILE):  # which has no folder
         options = replace(options, base=url)
-    given, options = options, replace(options, origin=url)
+    given, options = replace(options, at_once=False, shared=None), replace(options, origin=url)
     path = local_path(url)
     if path is not None and os.path.isdir(os.path.join(path, "snapshots")):
         from pathlib import Path

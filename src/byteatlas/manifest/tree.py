@@ -11,6 +11,7 @@ from byteatlas.errors import InvalidMetadata, Unsupported
 from byteatlas.manifest.kinds.encoded import EncodedManifest
 from byteatlas.manifest.model import Manifest, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import KnownPlace
+from byteatlas.manifest.sharing import SharedDocuments
 from byteatlas.meta import v2, v3
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, EncodingColumn, GroupMeta
 from byteatlas.meta.names import legal_name
@@ -20,6 +21,7 @@ from byteatlas.values import dataclass, field, replace
 DOCUMENTS = (".zarray", ".zattrs", ".zgroup", "zarr.json")
 """The last parts of the keys that hold metadata."""
 MOST_LEVELS = 64
+NO_ATTRIBUTES: Mapping[str, JSON] = {}
 
 Attach = Callable[[str, ArrayMeta], Manifest]
 """Gives the manifest of the array at a path."""
@@ -81,10 +83,11 @@ class DocumentTree:
     Args:
         documents: parsed metadata by key.
         where: what the map is called in errors.
+        shared: what is known of the documents of other maps.
     """
 
-    def __init__(self, documents: Mapping[str, JSON], where: str) -> None:
-        self.documents, self.where = documents, where
+    def __init__(self, documents: Mapping[str, JSON], where: str, shared: SharedDocuments | None = None) -> None:
+        self.documents, self.where, self._shared = documents, where, shared
         self.arrays: list[str] = []
         self._branches: dict[str, _Branch] = {"": _Branch()}
         for path in dict.fromkeys(_parent(key) for key in documents if is_document(key)):
@@ -142,8 +145,11 @@ class DocumentTree:
         doc = self.documents.get(self._key(path, "zarr.json"))
         if isinstance(doc, Mapping) and doc.get("node_type") == "array":
             return v3.parse_array(doc, where)
-        zattrs = self.documents.get(self._key(path, ".zattrs"), {})
-        return v2.parse_array(self.documents[self._key(path, ".zarray")], zattrs, where), None
+        zattrs = self.documents.get(self._key(path, ".zattrs"), NO_ATTRIBUTES)
+        zarray = self.documents[self._key(path, ".zarray")]
+        if self._shared is None:
+            return v2.parse_array(zarray, zattrs, where), None
+        return self._shared.meta(zarray, zattrs, lambda: v2.parse_array(zarray, zattrs, where)), None
 
     def _group_meta(self, path: str) -> GroupMeta:
         where = f"{self.where}: {path or '/'}"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import byteatlas as ba
+from byteatlas.cli import map_io
 from byteatlas.cli.app import run
 from byteatlas.cli.combine import date_pattern, source_of
 from byteatlas.combining import ByOrder, FromAttribute, FromName, FromVariable, Values
@@ -41,6 +42,28 @@ def test_combine_and_append(tmp_path: Path, files: list[str], capsys: pytest.Cap
     assert "1 file added, 2 were there already" in capsys.readouterr().out
     root: Any = ba.open(str(target))
     assert root["v"][...].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("command", ["append", "combine"])
+@pytest.mark.parametrize("name", ["all.json", "all.parquet"])
+def test_append_to_a_large_text_says_what_would_be_faster(
+    tmp_path: Path,
+    files: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    name: str,
+) -> None:
+    target = str(tmp_path / name)
+    more = ["append", target, files[2]] if command == "append" else ["combine", files[2], "-o", target, "--append"]
+    assert run(["combine", *files[:2], "-o", target, "--concat", "time"]) == 0
+    assert run([*more, "--concat", "time"]) == 0
+    assert "convert" not in capsys.readouterr().err
+    monkeypatch.setattr(map_io, "LARGE_TEXT", 100)
+    assert run([*more, "--concat", "time"]) == 0
+    told = capsys.readouterr().err
+    hint = f"byteatlas convert {target} {tmp_path / 'all.parquet'}"
+    assert (hint in told) == (name == "all.json")
 
 
 def test_dry_run(tmp_path: Path, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:

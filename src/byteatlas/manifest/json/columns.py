@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.manifest.json.keys import check_stray, keys_begin_with, position, raw_prefix, run_with_prefix
-from byteatlas.manifest.json.parsed_rows import by_array, flat_positions, three_columns
+from byteatlas.manifest.json.parsed_rows import EntryLayout, entry_layout, three_columns
 from byteatlas.manifest.json.templates.generate import Generated, KeyPattern, Single
 from byteatlas.manifest.json.text.intern import distinct_slices, intern_urls
 from byteatlas.manifest.json.text.numbers import grid_positions, two_numbers
@@ -250,18 +250,31 @@ class ColumnSink:
 
     def parsed(self, entries: Mapping[str, JSON]) -> None:
         """Take all entries of a map that was parsed."""
-        arrays, singly = by_array(entries, self._owner)
-        for (path, prefix), (tails, values) in arrays.items():
-            collector = self.collectors[path]
-            shape = collector.grid_shape
-            flat = flat_positions(tails, shape, self._map.meta(path).keys) if shape else None
-            columns = None if flat is None else three_columns(values, self.source_number)
-            if flat is None or columns is None:
-                singly += [prefix + tail for tail in tails]
+        keys, values = list(entries), list(entries.values())
+        layout = self._layout(keys, list(map(type, values)))
+        singly = list(layout.singly)
+        for run in layout.runs:
+            chosen = values[run.where] if isinstance(run.where, slice) else [values[i] for i in run.where]
+            columns = three_columns(chosen, self.source_number)
+            if columns is None:
+                singly += keys[run.where] if isinstance(run.where, slice) else [keys[i] for i in run.where]
             else:
-                collector.add(flat, *columns)
+                self.collectors[run.path].add(run.flat, *columns)
         for key in singly:
             self.other(key, entries[key], 0, 0)
+
+    def _layout(self, keys: list[str], kinds: list[type]) -> EntryLayout:
+        """Where the entries belong; a map that has the keys and the arrays of the one before has its layout too."""
+        metas = [self._map.meta(path) for path in self.collectors]
+        grids = {p: (c.grid_shape, m.keys) for (p, c), m in zip(self.collectors.items(), metas, strict=True)}
+        shared = self._map.options.shared
+        known = None if shared is None else shared.layouts.get("")
+        if isinstance(known, EntryLayout) and known.keys == keys and known.kinds == kinds and known.grids == grids:
+            return known
+        found = entry_layout(keys, kinds, grids, self._owner)
+        if shared is not None:
+            shared.layouts[""] = found
+        return found
 
     def text(self, key: str, raw: bytes) -> None:
         if not is_document(key):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from byteatlas.manifest.json.values import LARGEST
 from byteatlas.meta.model import ChunkKeys
 from byteatlas.types import JSON, Shape
+from byteatlas.values import dataclass
 
 _NUMBERS = re.compile(r"[0-9]{1,18}(?:,[0-9]{1,18})*")
 
@@ -19,31 +20,62 @@ Owner = Callable[[str], tuple[str, str] | None]
 """The array that a chunk key belongs to, and what its keys begin with."""
 
 
-def by_array(
-    entries: Mapping[str, JSON], owner: Owner
-) -> tuple[dict[tuple[str, str], tuple[list[str], list[JSON]]], list[str]]:
-    """The lists among the entries by the array they belong to, and the keys that have to be looked at singly.
+Grids = Mapping[str, tuple[Shape, ChunkKeys]]
+"""Of each array how many chunks it has along each axis, and how their keys are spelled."""
 
-    Returns what keys say behind their array's prefix, and the values, by (path, prefix).
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayRun:
+    """Entries of one array: their places among all entries, and the flat indices of their chunks."""
+
+    path: str
+    where: slice | list[int]
+    flat: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntryLayout:
+    """What the keys of a map's entries, and the types of their values, say of them.
+
+    Attributes:
+        runs: the lists whose keys are spelled as usual.
+        singly: keys that have to be looked at one by one.
     """
-    folders: dict[str, list[str]] = {}
+
+    keys: list[str]
+    kinds: list[type]
+    grids: Grids
+    runs: tuple[ArrayRun, ...]
+    singly: tuple[str, ...]
+
+
+def entry_layout(keys: list[str], kinds: list[type], grids: Grids, owner: Owner) -> EntryLayout:
+    """Find out to which array each entry belongs."""
+    folders: dict[str, list[int]] = {}
     singly: list[str] = []
-    for key, value in entries.items():
-        if type(value) is list and "c." not in key:
-            folders.setdefault(key[: key.rfind("/") + 1], []).append(key)
+    for i, (key, kind) in enumerate(zip(keys, kinds, strict=True)):
+        if kind is list and "c." not in key:
+            folders.setdefault(key[: key.rfind("/") + 1], []).append(i)
         else:
             singly.append(key)
-    found: dict[tuple[str, str], tuple[list[str], list[JSON]]] = {}
-    for folder, keys in folders.items():
-        whose = owner(keys[0])
+    members: dict[tuple[str, str], list[int]] = {}
+    for folder, places in folders.items():
+        whose = owner(keys[places[0]])
         if whose is None or len(whose[1]) > len(folder) or not folder.startswith(whose[1]):
-            singly += keys
+            singly += [keys[i] for i in places]
+        else:
+            members.setdefault(whose, []).extend(places)
+    runs = []
+    for (path, prefix), places in members.items():
+        counts, spelling = grids[path]
+        flat = flat_positions([keys[i][len(prefix) :] for i in places], counts, spelling) if counts else None
+        if flat is None:
+            singly += [keys[i] for i in places]
             continue
-        cut = len(whose[1])
-        tails, values = found.setdefault(whose, ([], []))
-        tails += [key[cut:] for key in keys]
-        values += [entries[key] for key in keys]
-    return found, singly
+        flat.flags.writeable = False
+        together = places[-1] - places[0] + 1 == len(places) and places == sorted(places)
+        runs.append(ArrayRun(path, slice(places[0], places[-1] + 1) if together else places, flat))
+    return EntryLayout(keys, kinds, grids, tuple(runs), tuple(singly))
 
 
 def flat_positions(tails: Sequence[str], counts: Shape, keys: ChunkKeys) -> NDArray[np.int64] | None:

@@ -9,12 +9,13 @@ columns.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import InvalidMetadata, NotFound
+from byteatlas.errors import ByteatlasError, InvalidMetadata, NotFound
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.columns import ColumnSink
 from byteatlas.manifest.json.documents import consolidated, source_infos
@@ -51,7 +52,7 @@ class JsonMap:
         self.where, self.options = where, options
         self._lock = threading.RLock()
         self._columns: dict[str, Manifest] | None = None
-        self._text = ParsedText.of(source, where, options.small_text) or SearchedText.of(source, where)
+        self._text = ParsedText.of(source, where, options) or SearchedText.of(source, where)
         top = self._text.top
         version = top.get("version", 0)
         if version not in (0, 1) or isinstance(version, bool):
@@ -62,8 +63,11 @@ class JsonMap:
         self.documents = consolidated(self._text.documents(), where)
         if not self.documents:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
-        self.hierarchy = DocumentTree(self.documents, where)
+        self.hierarchy = DocumentTree(self.documents, where, options.shared)
         self._metas: dict[str, ArrayMeta] = {}
+        if options.at_once and isinstance(self._text, ParsedText):
+            with suppress(ByteatlasError):  # whoever asks for chunks is told
+                self.columns_now()
 
     def tree(self) -> VirtualNode:
         """The tree of virtual arrays, none of whose chunks was looked at yet."""
@@ -106,9 +110,14 @@ class JsonMap:
     def columns(self, path: str) -> Manifest:
         """An array's manifest from the columns of the whole map."""
         with self._lock:
-            if self._columns is None:
-                self._columns = self._load()
+            self.columns_now()
+            assert self._columns is not None
             return self._columns[path]
+
+    def columns_now(self) -> None:
+        """Make columns of all references while their text is parsed."""
+        with self._lock:
+            self._columns = self._columns or self._load()
 
     def _load(self) -> dict[str, Manifest]:
         sink = ColumnSink(self)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import NotFound
 from byteatlas.manifest.columns import concatenated_manifests
+from byteatlas.manifest.kinds.recent import RecentlyRead
 from byteatlas.manifest.merged_sources import MergedSources
 from byteatlas.manifest.model import ChunkManifest, Manifest, Rows, SourceInfo, unpickled
 from byteatlas.types import Shape
@@ -22,11 +23,14 @@ class SegmentedManifest:
 
     The segments may read their rows on demand, and then learn of their sources only while doing so; the merged table
     of sources grows with them. Safe to use from many threads.
+
+    Args:
+        recent: which segments keep what they read: one for all variables that read from the same maps.
     """
 
-    __slots__ = ("_grid_shape", "_lock", "_numbers", "_table", "segments", "starts")
+    __slots__ = ("_grid_shape", "_lock", "_numbers", "_recent", "_table", "segments", "starts")
 
-    def __init__(self, grid_shape: Shape, segments: Sequence[Manifest]) -> None:
+    def __init__(self, grid_shape: Shape, segments: Sequence[Manifest], recent: RecentlyRead | None = None) -> None:
         sizes = [int(np.prod(s.grid_shape, dtype=np.int64)) for s in segments]
         self._grid_shape = grid_shape
         self.segments = tuple(segments)
@@ -34,6 +38,7 @@ class SegmentedManifest:
         self._table = MergedSources()
         self._numbers: list[NDArray[np.int32]] = [np.zeros(0, np.int32) for _ in segments]
         self._lock = threading.Lock()
+        self._recent = recent or RecentlyRead()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return unpickled, (self.load(),)
@@ -53,9 +58,11 @@ class SegmentedManifest:
         n = len(chunks)
         if n and (int(chunks.min()) < 0 or int(chunks.max()) >= int(self.starts[-1])):
             raise NotFound(f"a chunk outside of the grid {self._grid_shape}")
+        if n:
+            first, last = (np.searchsorted(self.starts, [chunks.min(), chunks.max()], side="right") - 1).tolist()
+            if first == last:
+                return self._segment_rows(first, chunks - self.starts[first])
         which = np.searchsorted(self.starts, chunks, side="right") - 1
-        if n and (which == which[0]).all():
-            return self._segment_rows(int(which[0]), chunks - self.starts[which[0]])
         source, encoding = np.empty(n, np.int32), np.zeros(n, np.uint16)
         offset, length = np.empty(n, np.uint64), np.empty(n, np.uint64)
         for i in np.unique(which).tolist():
@@ -68,7 +75,10 @@ class SegmentedManifest:
 
     def _segment_rows(self, i: int, chunks: NDArray[np.int64]) -> Rows:
         part = self.segments[i].rows(chunks)
+        self._recent.read(self.segments[i])
         numbers = self._renumber(i)
+        if len(part.source) and int(part.source.min()) >= 0:
+            return Rows(numbers[part.source], part.offset, part.length, part.encoding)
         present = part.source >= 0
         source = part.source.copy()
         source[present] = numbers[part.source[present]]
@@ -91,4 +101,9 @@ class SegmentedManifest:
         return self.segments[i].inline(chunk - int(self.starts[i]))
 
     def load(self) -> ChunkManifest:
-        return concatenated_manifests(self._grid_shape, [s.load() for s in self.segments])
+        return concatenated_manifests(self._grid_shape, [self._loaded(s) for s in self.segments])
+
+    def _loaded(self, segment: Manifest) -> ChunkManifest:
+        found = segment.load()
+        self._recent.read(segment)
+        return found

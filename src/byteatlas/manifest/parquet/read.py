@@ -55,6 +55,11 @@ class _Part:
     rows: Rows
     inlined: Mapping[int, bytes]
 
+    @property
+    def nbytes(self) -> int:
+        columns = self.rows.source.nbytes + self.rows.offset.nbytes + self.rows.length.nbytes
+        return columns + sum(map(len, self.inlined.values()))
+
 
 class ParquetMap:
     """One Parquet map: its metadata, and the part files read last."""
@@ -138,6 +143,17 @@ class ParquetMap:
             raise InvalidMetadata(f"{self.where}/{name}", f"{len(found.rows.source)} rows where {expected} are needed")
         return found
 
+    def kept(self, path: str) -> int:
+        """Bytes of the rows that are kept of an array."""
+        with self._lock:
+            return sum(part.nbytes for name, part in self._parts.items() if is_part_of(name, path))
+
+    def forget(self, path: str) -> None:
+        """Keep no part file of an array: they are read again when they are needed."""
+        with self._lock:
+            for name in [name for name in self._parts if is_part_of(name, path)]:
+                del self._parts[name]
+
     def _read(self, name: str, expected: int) -> _Part:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -193,6 +209,8 @@ class ParquetMap:
             inlined[place] = b""
         gone = numbers < 0
         starts[gone], sizes[gone] = 0, 0
+        for column in (numbers, starts, sizes):
+            column.flags.writeable = False  # rows that are given out may be these
         return _Part(Rows(numbers, starts, sizes), inlined)
 
     def _numbers(self, column: Any, where: str) -> NDArray[np.int32]:
@@ -223,6 +241,17 @@ class ParquetMap:
 def part_name(path: str, number: int) -> str:
     """The name of an array's part file in the map's folder."""
     return f"{path}/refs.{number}.parq" if path else f"refs.{number}.parq"
+
+
+def is_part_of(name: str, path: str) -> bool:
+    """Whether a part file is one of the array at a path."""
+    return name.rpartition("/")[0] == path
+
+
+def consecutive(places: NDArray[np.int64]) -> NDArray[np.int64] | slice:
+    """Places as a slice where they follow each other: NumPy then copies nothing."""
+    first, n = int(places[0]), len(places)
+    return slice(first, first + n) if n > 1 and bool((places[1:] - places[:-1] == 1).all()) else places
 
 
 class LazyParquet:
@@ -266,7 +295,7 @@ class LazyParquet:
         if n and (int(chunks.min()) < 0 or int(chunks.max()) >= self._total):
             raise NotFound(f"a chunk outside of the grid {self._counts}")
         if n and (numbers == numbers[0]).all():
-            part, places = self._part(int(numbers[0])).rows, chunks - numbers[0] * self._map.record_size
+            part, places = self._part(int(numbers[0])).rows, consecutive(chunks - numbers[0] * self._map.record_size)
             return Rows(part.source[places], part.offset[places], part.length[places])
         source, offset, length = np.empty(n, np.int32), np.empty(n, np.uint64), np.empty(n, np.uint64)
         for number in self._map.ahead(self.path, np.unique(numbers).tolist()):
@@ -274,6 +303,14 @@ class LazyParquet:
             part, places = self._part(number).rows, chunks[mine] - number * self._map.record_size
             source[mine], offset[mine], length[mine] = part.source[places], part.offset[places], part.length[places]
         return Rows(source, offset, length)
+
+    def kept(self) -> int:
+        """Bytes of rows that are in memory (`byteatlas.manifest.kinds.recent`)."""
+        return self._map.kept(self.path)
+
+    def forget(self) -> None:
+        """Free them."""
+        self._map.forget(self.path)
 
     def inline(self, chunk: int) -> bytes:
         number, place = divmod(chunk, self._map.record_size)

@@ -7,6 +7,7 @@ give floating-point numbers; ``raw`` is binary even where nothing is inline, or 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.sparse import writable_total
 from byteatlas.manifest.model import INLINE, WHOLE, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, TellArray
+from byteatlas.manifest.parquet.behind import Behind
 from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.json_text import json_text
 from byteatlas.types import JSON
@@ -45,10 +47,11 @@ def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, t
         raise BadRequest("record_size must be at least 1")
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
-    for number, array in enumerate(arrays):
-        if tell is not None:
-            tell(array.path, number, len(arrays))
-        write_parts(array, folder, options, seen)
+    with Behind(folder, arrays) as sink:
+        for number, array in enumerate(arrays):
+            if tell is not None:
+                tell(array.path, number, len(arrays))
+            write_parts(array, sink, options, seen)
     whole: dict[str, JSON] = {"metadata": documents, "record_size": options.record_size}
     if options.sources and (table := source_rows(seen, options)):
         whole["byteatlas"] = {"sources": table}
@@ -56,7 +59,7 @@ def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, t
 
 
 def write_parts(
-    array: WrittenArray, folder: Folder, options: MapWriteOptions, seen: dict[str, SourceInfo], unchanged: int = 0
+    array: WrittenArray, sink: Behind, options: MapWriteOptions, seen: dict[str, SourceInfo], unchanged: int = 0
 ) -> None:
     """Write one array's part files, but those whose rows are all among the first ``unchanged``.
 
@@ -64,36 +67,39 @@ def write_parts(
     """
     base = f"{array.path}/" if array.path else ""
     total = writable_total(array.manifest.grid_shape)
+    sources: tuple[SourceInfo, ...] = ()
     for part, begin in enumerate(range(0, total, options.record_size)):
         if min(begin + options.record_size, total) <= unchanged:
             continue
         chunks = np.arange(begin, min(begin + options.record_size, total), dtype=np.int64)
         rows = array.manifest.rows(chunks)
-        sources = array.manifest.sources
-        if len(seen) < len(sources) or begin <= unchanged:
-            seen.update((s.url, s) for s in sources)
-        folder.put(f"{base}refs.{part}.parq", _encode(array, rows, chunks, sources, options))
+        if not sources or int(rows.source.max()) >= len(sources):  # tables of sources only grow
+            before, sources = len(sources), array.manifest.sources
+            seen.update((s.url, s) for s in sources[before:])
+        raw = _inline_bytes(array, rows, chunks)
+        sink.put(f"{base}refs.{part}.parq", len(chunks), partial(_encode, rows, raw, sources, options))
+
+
+def _inline_bytes(array: WrittenArray, rows: Rows, chunks: NDArray[np.int64]) -> list[bytes | None] | None:
+    """The bytes of each chunk that are written into the map; None when there are none of any chunk."""
+    inline = np.flatnonzero((rows.source == INLINE) | ((rows.source >= 0) & (rows.length == 0))).tolist()
+    if not inline:
+        return None
+    raw: list[bytes | None] = [None] * len(chunks)
+    for i in inline:
+        raw[i] = array.manifest.inline(int(chunks[i])) if rows.source[i] == INLINE else b""
+    return raw
 
 
 def _encode(
-    array: WrittenArray,
-    rows: Rows,
-    chunks: NDArray[np.int64],
-    sources: tuple[SourceInfo, ...],
-    options: MapWriteOptions,
+    rows: Rows, raw: list[bytes | None] | None, sources: tuple[SourceInfo, ...], options: MapWriteOptions
 ) -> Any:
     """One part file's bytes."""
-    n = len(chunks)
-    inline = (rows.source == INLINE) | ((rows.source >= 0) & (rows.length == 0))
-    remote = (rows.source >= 0) & ~inline
-    whole = rows.length == WHOLE
-    offset = np.where(remote & ~whole, rows.offset, np.uint64(0)).astype(np.int64)
-    size = np.where(remote & ~whole, rows.length, np.uint64(0)).astype(np.int64)
-    raw: list[bytes | None] | None = None
-    if inline.any():
-        raw = [None] * n
-        for i in np.flatnonzero(inline).tolist():
-            raw[i] = array.manifest.inline(int(chunks[i])) if rows.source[i] == INLINE else b""
+    n = len(rows.source)
+    remote = (rows.source >= 0) & (rows.length != 0)
+    placed = remote & (rows.length != WHOLE)
+    offset = np.where(placed, rows.offset, np.uint64(0)).astype(np.int64)
+    size = np.where(placed, rows.length, np.uint64(0)).astype(np.int64)
     columns = [
         _paths(rows.source, remote, sources, options),
         pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(offset)]),

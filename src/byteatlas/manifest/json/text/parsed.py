@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.text.structure import TOP_MEMBERS, DocumentSink
 from byteatlas.manifest.json.text.tokens import EntriesSink
+from byteatlas.manifest.options import MapReadOptions
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -27,22 +28,22 @@ class _Parts:
 class ParsedText:
     """A small text. Only its metadata documents are held: what is parsed takes several times its length."""
 
-    def __init__(self, source: Source, where: str, parts: _Parts) -> None:
+    def __init__(self, source: Source, where: str, parts: _Parts, options: MapReadOptions) -> None:
         self._source, self._where, self.top = source, where, parts.top
-        self._parts: _Parts | None = None
-        sink = DocumentSink(where)
+        self._parts = parts if options.at_once else None
+        sink = DocumentSink(where, options.shared)
         for key, value in parts.references.items():
             if type(value) is not list:
                 sink.other(key, value, 0, 0)
         self._documents = sink.documents
 
     @classmethod
-    def of(cls, source: Source, where: str, most: int) -> ParsedText | None:
-        """None for a text of more than ``most`` bytes, and for one that is not plain.
+    def of(cls, source: Source, where: str, options: MapReadOptions) -> ParsedText | None:
+        """None for a text that is not small, and for one that is not plain.
 
         Whoever reads that closely says what is wrong with it.
         """
-        if source.size() > most:
+        if source.size() > options.small_text:
             return None
         text = bytes(source.read_all())
         if b"\\u" in text:  # perhaps half of a pair, which is no text
@@ -51,7 +52,7 @@ class ParsedText:
             parts = _parts(json.loads(text.decode(), object_pairs_hook=_distinct))
         except (ValueError, RecursionError):
             return None
-        return None if parts is None else cls(source, where, parts)
+        return None if parts is None else cls(source, where, parts, options)
 
     def documents(self) -> dict[str, JSON]:
         """Metadata by key."""

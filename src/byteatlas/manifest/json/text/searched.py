@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from byteatlas.io.source import Source
-from byteatlas.manifest.json.text.reader import Reader
+from byteatlas.manifest.json.text.reader import Reader, unescape
 from byteatlas.manifest.json.text.structure import DocumentSink, TextParts, compact_text, map_structure
 from byteatlas.manifest.json.text.tokens import EntrySink, Irregular, scan_object
 from byteatlas.types import JSON, ByteRange
@@ -17,7 +17,7 @@ class SearchedText:
     def __init__(self, source: Source, where: str, body: TextParts, index: DocumentSink) -> None:
         self._source, self._where, self._body = source, where, body
         self._body.inner = index.nested
-        self._marks, self._documents = index.marks, index.documents
+        self._marks, self._documents, self._texts = index.marks, index.documents, index.texts
 
     @classmethod
     def of(cls, source: Source, where: str) -> SearchedText:
@@ -48,6 +48,9 @@ class SearchedText:
 
         Where keys with ``prefix`` stand is searched first.
         """
+        known = self._texts.get(key)
+        if known is not None:
+            return unescape(known, self._where) if isinstance(known, bytes) else known, True
         reader = Reader(self._source, self._where)
         likely = self._stretches(prefix.encode())
         for spelled in dict.fromkeys((key, key.replace("/", "\\/"))):

@@ -11,6 +11,7 @@ from byteatlas.io.sources.memory import MemorySource
 from byteatlas.manifest.json.documents import document
 from byteatlas.manifest.json.text.reader import Reader, unescape
 from byteatlas.manifest.json.text.tokens import Entries, scan_object
+from byteatlas.manifest.sharing import SharedDocuments
 from byteatlas.manifest.tree import is_document
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
@@ -28,15 +29,23 @@ class TextParts:
     inner: list[tuple[int, int]] = field(default_factory=list)
 
 
-class DocumentSink:
-    """Keeps the metadata documents; remembers which stretches are nested objects."""
+MOST_TEXTS = 1 << 20
+"""Bytes of values in the map itself (small coordinates, as a rule) that are kept: finding one anew reads the text."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+
+class DocumentSink:
+    """Keeps the metadata documents, and values in the map as far as they are small and few; remembers which stretches
+    are nested objects."""
+
+    def __init__(self, where: str, shared: SharedDocuments | None = None) -> None:
+        self.where, self._shared = where, shared or SharedDocuments()
         self.documents: dict[str, JSON] = {}
         self.has_version = False  # among the references, where only the members of another form have it
         self.nested: list[tuple[int, int]] = []
         self.marks: list[tuple[int, bytes]] = []
+        self.texts: dict[str, bytes | str] = {}
+        """As raw JSON where they are bytes."""
+        self._room = MOST_TEXTS
 
     def lists(self, entries: Entries) -> None:
         """Remember the first key of each batch: it tells where an array's chunks stand."""
@@ -46,6 +55,8 @@ class DocumentSink:
     def text(self, key: str, raw: bytes) -> None:
         if is_document(key) or key == ".zmetadata":
             self._put(key, unescape(raw, self.where))
+        else:
+            self._keep(key, raw)
 
     def other(self, key: str, value: JSON, begin: int, end: int) -> None:
         self.has_version |= key == "version"
@@ -53,11 +64,19 @@ class DocumentSink:
             self.nested.append((begin, end))
         if is_document(key) or key == ".zmetadata":
             self._put(key, value)
+        elif isinstance(value, str):
+            self._keep(key, value)
+
+    def _keep(self, key: str, value: bytes | str) -> None:
+        room = self._room - len(value) - 100
+        if room >= 0:
+            self._room = room
+            self.texts.setdefault(key, value)  # the first of a name counts, as for whoever searches the text
 
     def _put(self, key: str, value: JSON) -> None:
         if key in self.documents:
             raise InvalidMetadata(self.where, f"two entries {key!r}")
-        self.documents[key] = document(value, f"{self.where}: {key}")
+        self.documents[key] = self._shared.document(value, f"{self.where}: {key}", document)
 
 
 def map_structure(reader: Reader, index: DocumentSink, patience: int = 64) -> TextParts:
