@@ -75,7 +75,7 @@ class ServedTree:
         for path, normal in view.arrays.items():
             self._take(path, _array_at(node, path), normal)
         found = {key: json.loads(text) for key, text in view.documents().items()}
-        self._patch(found)
+        self._patch(found, node)
         self.documents: Mapping[str, Body] = {
             key: body_of(json_text(value).encode(), JSON_TYPE) for key, value in found.items()
         }
@@ -92,7 +92,7 @@ class ServedTree:
             return
         self.arrays[path] = ServedArray(path, source, normal.meta, normal, passed=False, gaps=_gaps(source, normal))
 
-    def _patch(self, documents: dict[str, Any]) -> None:
+    def _patch(self, documents: dict[str, Any], node: Node) -> None:
         """Put the documents of arrays that are passed on in the place of the plain ones, and take out the refused."""
         root = documents.get("zarr.json" if self.zarr_format == 3 else ".zmetadata", {})
         inside = root.get("consolidated_metadata", {}) if self.zarr_format == 3 else root
@@ -107,7 +107,7 @@ class ServedTree:
         for path in self.refused:
             base = f"{path}/" if path else ""
             for name in ("zarr.json", ".zarray", ".zattrs"):
-                if base + name in documents and base:
+                if base + name in documents and (base or not isinstance(node, Group)):
                     del documents[base + name]
                 all_of.pop(path if self.zarr_format == 3 else base + name, None)
 

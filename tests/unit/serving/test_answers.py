@@ -264,3 +264,22 @@ def test_many_at_once(server: Any, archive: Path) -> None:
     answers = get_many(server, ["/sea/v3/sst/c/0/0/0", "/sea/v2/sst/0.0.0"] * 100)
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 2
+
+
+def test_a_refused_root_array_has_no_metadata(tmp_path: Path) -> None:
+    """With them, chunks that are not there would read as the fill value."""
+    import numcodecs
+    import zarr
+
+    stored = zarr.create_array(
+        tmp_path / "a.zarr", shape=(1000,), chunks=(1000,), dtype="f8", zarr_format=2, compressors=numcodecs.LZMA()
+    )
+    stored[:] = np.arange(1000.0)
+    server = app({"a": opened(tmp_path / "a.zarr", "")}, options=ServeOptions(most_chunk=100))
+    for key in ("v2/.zarray", "v2/.zattrs", "v3/zarr.json", "v2/0", "v3/c/0"):
+        assert get(server, f"/a/{key}").status_code == 404, key
+    assert "too-large" in get(server, "/a/v3/zarr.json").text
+
+
+def test_looks_with_too_many_fields_are_refused(server: Any) -> None:
+    assert get(server, "/sea/look?" + "&".join(["at=0"] * 9)).status_code == 400
