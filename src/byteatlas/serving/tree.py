@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.reading.locating.manifest import ManifestLocator
 from byteatlas.array.reading.opening import fill_of
 from byteatlas.errors import Unsupported
 from byteatlas.meta import fill, v2, v3
@@ -133,7 +135,13 @@ class ServedTree:
             return stored_body(array.source, place.number)
         if array.gaps and stored_body(array.source, place.number) is None:
             return None
-        return self._cache.get((self.zarr_format, array.path, place.number), lambda: array.normal.chunk(place.position))
+        key = (self.zarr_format, array.path, place.number, self._age(array.source))
+        return self._cache.get(key, lambda: array.normal.chunk(place.position))
+
+    def _age(self, source: Array) -> int:
+        """What a kept chunk is kept under. The files of a map stay as they were indexed; a store may be written to, and
+        its chunks are kept as long as clients may keep them."""
+        return 0 if isinstance(source.locator, ManifestLocator) else int(monotonic() // max(self._options.max_age, 1))
 
     def room(self, place: ChunkPlace) -> int:
         """Bytes that making this chunk holds at most, as far as that is known before."""

@@ -283,3 +283,24 @@ def test_a_refused_root_array_has_no_metadata(tmp_path: Path) -> None:
 
 def test_looks_with_too_many_fields_are_refused(server: Any) -> None:
     assert get(server, "/sea/look?" + "&".join(["at=0"] * 9)).status_code == 400
+
+
+def test_a_store_that_is_written_to_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numcodecs
+    import zarr
+    from numcodecs.zstd import Zstd
+
+    now = 0.0
+    monkeypatch.setattr("byteatlas.serving.tree.monotonic", lambda: now)
+    path = tmp_path / "a.zarr"
+    stored = zarr.create_array(
+        path, shape=(9,), chunks=(9,), dtype="f8", zarr_format=2, compressors=numcodecs.LZMA(), fill_value=7
+    )
+    stored[:] = 1.0
+    server = app({"a": str(path)}, options=ServeOptions(max_age=60))
+    before = get(server, "/a/v3/c/0")
+    stored[:] = 2.0
+    now = 61.0
+    after = get(server, "/a/v3/c/0", {"if-none-match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert np.frombuffer(Zstd().decode(after.content))[0] == 2
