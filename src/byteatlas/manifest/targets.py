@@ -197,6 +197,30 @@ def _is_map(document: JSON) -> bool:
     return not document or any(key.rpartition("/")[2] in DOCUMENT for key in document)
 
 
+def refers_to_same(node: VirtualNode, url: str) -> bool:
+    """Whether a small JSON map of this machine refers to a file that a tree has bytes in.
+
+    For scanning a file again to the same map: its text says so before the modules that read maps are imported. False
+    says nothing.
+    """
+    from byteatlas.manifest.facts import sources_of
+
+    path = local_path(url)
+    try:
+        if path is None or os.stat(path).st_size > PARSED:
+            return False
+        with open(path, "rb") as file:
+            document = json.loads(file.read(PARSED + 1))
+    except (OSError, ValueError, RecursionError):
+        return False
+    references = document.get("refs") if isinstance(document, dict) else None
+    if not isinstance(references, dict):
+        return False
+    own = {local_path(source) or source for source in sources_of(node)}
+    named = {r[0] for r in references.values() if isinstance(r, list) and len(r) == 3 and isinstance(r[0], str)}
+    return not own.isdisjoint(named)
+
+
 def check_not_source(node: VirtualNode, url: str) -> None:
     """Raise `BadRequest` when something written to a URL would take the place of a file that the references lead to.
 
