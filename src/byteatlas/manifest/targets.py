@@ -14,7 +14,7 @@ from stat import S_ISDIR, S_ISREG
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import DMRPP_SUFFIX, MAP_SUFFIXES, form_of_name
-from byteatlas.io.local import identity, local_path, status
+from byteatlas.io.local import LocalSource, identity, local_path, status
 from byteatlas.io.output import is_draft
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import decompressed
@@ -205,13 +205,12 @@ def refers_to_same(node: VirtualNode, url: str) -> bool:
     """
     from byteatlas.manifest.facts import sources_of
 
-    path = local_path(url)
+    if local_path(url) is None:
+        return False
     try:
-        if path is None or os.stat(path).st_size > PARSED:
-            return False
-        with open(path, "rb") as file:
-            document = json.loads(file.read(PARSED + 1))
-    except (OSError, ValueError, RecursionError):
+        text = LocalSource(url)
+        document = json.loads(text.read_all()) if text.size() <= PARSED else None
+    except (FetchFailed, OSError, ValueError, RecursionError):
         return False
     references = document.get("refs") if isinstance(document, dict) else None
     if not isinstance(references, dict):
