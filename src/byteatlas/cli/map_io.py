@@ -106,10 +106,14 @@ def check_out(out: str, form: Format | None, access: Access) -> Format:
 
 def check_subject(node: VirtualNode, out: str, form: Format | None, access: Access) -> None:
     """Raise `Conflict` when a map would take the place of one that has nothing to do with it."""
-    from byteatlas.manifest.targets import is_of_others
+    from byteatlas.io.local import absolute, local_path, status
+    from byteatlas.manifest.targets import is_of_others, refers_to_same
 
     if check_out(out, form, access) == "icechunk":  # keeps what it had as an older snapshot
         return
+    url = absolute(out).rstrip("/")
+    if (local_path(url) is not None and status(url) is None) or refers_to_same(node, url):
+        return  # what a scan finds mostly, told without the modules that read maps
     there = existing_map(out, access)
     if there is not None and is_of_others(node, there):
         raise Conflict([f"{out} is a map of other files (--overwrite replaces it)"], "write")

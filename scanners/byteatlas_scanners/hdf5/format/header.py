@@ -12,7 +12,7 @@ from typing import NamedTuple
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
-from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
+from byteatlas_scanners.hdf5.format.wire import Form, verify
 
 SPECULATIVE = 1024
 """Bytes asked for at an object header before its size is known."""
@@ -157,21 +157,21 @@ def _version2(form: Form, address: int, head: bytes) -> Parse[ObjectHeader]:
 def _messages2(form: Form, data: bytes, at: int, end: int, tracked: bool, out: list[Message]) -> list[tuple[int, int]]:
     """Append the messages of one version 2 block; a gap too small for a message may end it."""
     more: list[tuple[int, int]] = []
-    prefix = 6 if tracked else 4
+    prefix, new = 6 if tracked else 4, tuple.__new__  # a named tuple's own constructor takes three times as long
     while at + prefix <= end:
         kind, size, flags = _V2_MESSAGE(data, at)
         order = data[at + 4] | data[at + 5] << 8 if tracked else -1
         at += prefix
         if at + size > end:
             raise CorruptFile(form.base, "a header message sticks out of its block")
-        if flags in BAD_FLAGS or (flags & (SHAREABLE | SHARED) and kind in NEVER_SHARED):
+        if flags > 1 and (flags in BAD_FLAGS or (flags & (SHAREABLE | SHARED) and kind in NEVER_SHARED)):
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
         elif kind:
             if kind > LAST_KNOWN or kind == BOGUS:
                 _unknown(form, kind, flags)
-            out.append(Message(kind, flags, data[at : at + size], order))
+            out.append(new(Message, (kind, flags, data[at : at + size], order)))
         at += size
     return more
 
@@ -181,8 +181,8 @@ def _continue(form: Form, pending: list[tuple[int, int]], messages: list[Message
     seen: set[int] = set()
     total = 0
     while pending:
-        total += sum(size for _, size in pending)
-        for place, _ in pending:
+        for place, size in pending:
+            total += size
             if place in seen or len(seen) > MOST_CONTINUATIONS or total > MOST_BYTES:
                 raise CorruptFile(form.base + place, "object header continuations run in a circle")
             seen.add(place)
@@ -201,11 +201,13 @@ def _continue(form: Form, pending: list[tuple[int, int]], messages: list[Message
 
 
 def _target(form: Form, body: bytes) -> tuple[int, int]:
-    cursor = Cursor(form, body)
-    address = cursor.address()
-    if address is None:
+    end = form.offsets + form.lengths
+    if end > len(body):
+        raise CorruptFile(form.offsets if form.offsets <= len(body) else 0, "a structure is cut off")
+    address = int.from_bytes(body[: form.offsets], "little")
+    if address == form.undefined:
         raise CorruptFile(form.base, "a continuation without an address")
-    return address, cursor.length()
+    return address, int.from_bytes(body[form.offsets : end], "little")
 
 
 def _unknown(form: Form, kind: int, flags: int) -> None:
