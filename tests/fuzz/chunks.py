@@ -11,10 +11,11 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from tests.fuzz.crash import crash_place
-from tests.fuzz.examples import pipelines
+from tests.fuzz.examples import WITHOUT_EXAMPLE, pipelines
 from tests.fuzz.run_hdf5 import mutate
 
 from byteatlas.codecs import Pipeline
@@ -53,6 +54,8 @@ def attack(name: str, seed: int, cases: int, begin: Callable[[int, bytes], None]
     targets = list(pipelines(name))
     if not targets:
         raise AssertionError(f"no chain with {name!r} can be made: tests.fuzz.examples needs a configuration for it")
+    if name not in WITHOUT_EXAMPLE and not any(sound for _, sound in targets):
+        raise AssertionError(f"no sound chunk of {name!r}: tests.fuzz.examples needs one, or an encoder that makes one")
     found = []
     for case in range(cases):
         pipeline, sound = rng.choice(targets)
@@ -68,13 +71,16 @@ def attack(name: str, seed: int, cases: int, begin: Callable[[int, bytes], None]
     return found
 
 
-def apart(name: str, seed: int, cases: int) -> list[str]:
+Attack: TypeAlias = Callable[[str, int, int, Callable[[int, bytes], None]], list[str]]
+
+
+def apart(name: str, seed: int, cases: int, attacking: Attack = attack) -> list[str]:
     """The same in a fork: also tells of chunks that end the process, hang it, or take more than `MEMORY`."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     child = os.fork()
     if not child:
-        _attack_and_end(name, seed, cases, writing)
+        _attack_and_end(name, seed, cases, writing, attacking)
     os.close(writing)
     with os.fdopen(reading, "rb") as stream:
         lines = stream.read().decode("utf-8", "replace").splitlines()
@@ -90,7 +96,7 @@ def apart(name: str, seed: int, cases: int) -> list[str]:
     return found
 
 
-def _attack_and_end(name: str, seed: int, cases: int, writing: int) -> None:
+def _attack_and_end(name: str, seed: int, cases: int, writing: int, attacking: Attack) -> None:
     status = 9
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -106,7 +112,7 @@ def _attack_and_end(name: str, seed: int, cases: int, writing: int) -> None:
             os.write(writing, f"{case} {data[:400].hex()}\n".encode())
 
         with np.errstate(all="ignore"):
-            for line in attack(name, seed, cases, begin):
+            for line in attacking(name, seed, cases, begin):
                 os.write(writing, ("!" + " ".join(line.split()) + "\n").encode("utf-8", "replace"))
         status = 0
     except BaseException:

@@ -1,41 +1,79 @@
-"""Damage chunks of every codec: ``python -m tests.fuzz.run --minutes N [--seed S] [--codec NAME]``."""
+"""Damage everything that is read: ``python -m tests.fuzz.run --minutes N [--seed S] [--only WHAT]``.
+
+WHAT is a codec, a kind of map or container (`run_maps.KINDS`), or a format of files (`FORMATS`, ``hdf5``).
+"""
 
 from __future__ import annotations
 
 import argparse
+import collections
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Mapping
 
+from tests.fuzz import run_maps, run_raster
 from tests.fuzz.chunks import apart
 from tests.fuzz.examples import ALL, NOT_BUILT
+from tests.places import FIXTURES
 
 BATCH = 400
+FILES = 100
+FORMATS = ("netcdf3", "tiff", "grib", "fits", "hdf4")
+
+
+def chunks(name: str, seed: int, cases: int) -> list[str]:
+    return apart(name, seed, cases)
+
+
+def documents(name: str, seed: int, cases: int) -> list[str]:
+    return apart(name, seed, cases, run_maps.attack)
+
+
+def files(name: str, seed: int, cases: int) -> list[str]:
+    """Compared with the formats' own libraries, where there are such."""
+    counts = run_raster.run(name, min(cases, FILES), seed)
+    return [f"{name}: {said} ({count})" for said, count in counts.items() if said.startswith("FAULT")]
+
+
+def hdf5(name: str, seed: int, cases: int) -> list[str]:
+    command = [sys.executable, "-m", "tests.fuzz.run_hdf5", str(FIXTURES), "--seed", str(seed), "--cases", str(FILES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [f"hdf5: {line}" for line in done.stdout.splitlines()] if done.returncode else []
+
+
+JOBS: Mapping[str, Callable[[str, int, int], list[str]]] = {
+    **{name: chunks for name in ALL if name not in NOT_BUILT},
+    **dict.fromkeys(run_maps.KINDS, documents),
+    **dict.fromkeys(FORMATS, files),
+    "hdf5": hdf5,
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--codec", action="append", help="only this one")
+    parser.add_argument("--only", action="append", choices=JOBS, metavar="WHAT")
     parser.add_argument("--batch", type=int, default=BATCH)
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
-    names = options.codec or [name for name in ALL if name not in NOT_BUILT]
-    seed, chunks, bad, told = options.seed, 0, 0, set[str]()
+    seed, bad, told, done = options.seed, 0, set[str](), collections.Counter[str]()
     while time.monotonic() < end:
-        for name in names:
+        for name in options.only or JOBS:
             if time.monotonic() > end:
                 break
-            begin = time.monotonic()
-            for line in apart(name, seed, options.batch):
+            begin, job = time.monotonic(), JOBS[name]
+            for line in job(name, seed, options.batch):
                 bad += 1
                 if line[:60] not in told:
                     told.add(line[:60])
                     print(line[:600], flush=True)
             if time.monotonic() - begin > 60:
                 print(f"slow: {name}, {time.monotonic() - begin:.0f} s", flush=True)
-            chunks += options.batch
+            done["chunks" if job is chunks else name] += options.batch if job in (chunks, documents) else FILES
         seed += 1
-    print(f"{chunks} damaged chunks of {len(names)} codecs, seeds from {options.seed}: {bad} findings")
+    print(f"{dict(done)} mutants, seeds from {options.seed}: {bad} findings")
     return bool(bad)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import time
 from pathlib import Path
 from typing import Any, Literal
 
+import h5py
 import numpy as np
 import pytest
 from tests.documents import zarray
@@ -15,6 +17,7 @@ from tests.documents import zarray
 import byteatlas as ba
 from byteatlas.array.array import Array
 from byteatlas.cli.app import run
+from byteatlas.cli.common import harmless
 from byteatlas.codecs import build_pipeline
 from byteatlas.codecs.core.contract import ByteSpec
 from byteatlas.codecs.core.registry import default_registry
@@ -130,3 +133,32 @@ def test_commands_to_the_terminal_are_shown_not_obeyed(tmp_path: Path, capfd: py
     assert "\x1b]" not in error
     assert "\x07" not in error
     assert "\\x1b]0;evil" in error
+
+
+@pytest.mark.filterwarnings("ignore::byteatlas.RefusalWarning")
+def test_names_that_command_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    evil = "\x1b]0;evil\x07\x1b[2J\x1b[8m\x9b31m"
+    path = str(tmp_path / "names.h5")
+    with h5py.File(path, "w") as file:
+        file["a" + evil] = np.arange(4)
+        file["g" + evil + "/x"] = np.arange(4)
+        file["soft" + evil] = h5py.SoftLink("/no" + evil)
+    target = str(tmp_path / "names.json")
+    commands = [["scan", path, "-o", target], ["verify", path]]
+    commands += [[what, target] for what in ("info", "stats", "check", "diff")]
+    commands += [["info", "--json", path], ["diff", path, target], ["select", target]]
+    for command in commands:
+        run(command)
+        out, error = capfd.readouterr()
+        assert not {c for c in out + error if not c.isprintable() and c not in "\n\t"}, command
+        if "--json" in command:
+            assert json.loads(out)["groups"][0]["path"] == f"g{evil}"
+    assert run(["info", target]) == 0
+    assert "a\\x1b]0;evil\\x07\\x1b[2J\\x1b[8m\\x9b31m" in capfd.readouterr().out
+
+
+def test_colours_of_our_own_stay() -> None:
+    out = io.StringIO()
+    text = "\x1b[1;31mred\x1b[0m \x1b[8mhidden\x1b[0m\tä \u202e\r\n"
+    assert harmless(out).write(text) == len(text)
+    assert out.getvalue() == "\x1b[1;31mred\x1b[0m \\x1b[8mhidden\x1b[0m\tä \\u202e\\r\n"

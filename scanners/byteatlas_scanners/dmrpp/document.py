@@ -15,6 +15,8 @@ from byteatlas_scanners.dmrpp.xml import DAP, DMRPP, Element, integer, parse_xml
 NOT_VARIABLES = frozenset({"Dimension", "Attribute", "Group", "Enumeration", "Dim"})
 GLOBALS = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
 MOST_LEVELS = 64
+MOST_NAMES = 1 << 26
+"""Characters of all full names together: a long name of a group is part of the names of all that is in it."""
 MOST_CONTAINERS = 8
 """Attribute containers inside of one another."""
 
@@ -34,6 +36,7 @@ class Document:
         self._root, self._where, self._files = root, where, files
         self._dimensions: dict[str, int] = {}
         self._report: list[ReportItem] = []
+        self._names = 0
 
     def tree(self) -> VirtualGroup:
         """The whole document, with a report."""
@@ -46,9 +49,16 @@ class Document:
         if depth > MOST_LEVELS:
             raise InvalidMetadata(self._where, f"more than {MOST_LEVELS} levels of groups")
         for item in node.findall(f"{DAP}Dimension"):
-            self._dimensions[f"{prefix}/{item.get('name')}"] = integer(item.get("size"))
+            self._dimensions[self._below(prefix, f"/{item.get('name')}")] = integer(item.get("size"))
         for item in node.findall(f"{DAP}Group"):
-            self._collect(item, f"{prefix}/{item.get('name')}", depth + 1)
+            self._collect(item, self._below(prefix, f"/{item.get('name')}"), depth + 1)
+
+    def _below(self, path: str, name: str) -> str:
+        """A full name. Raises `InvalidMetadata` when all of them together are too long."""
+        self._names += len(path) + len(name)
+        if self._names > MOST_NAMES:
+            raise InvalidMetadata(self._where, f"full names of more than {MOST_NAMES} characters")
+        return path + name
 
     def _group(self, node: Element, path: str) -> VirtualGroup:
         arrays: dict[str, VirtualArray] = {}
@@ -57,7 +67,7 @@ class Document:
             if not item.tag.startswith(DAP) or kind in NOT_VARIABLES:
                 continue
             name = item.get("name") or ""
-            below = f"{path}/{name}" if path else name
+            below = self._below(path, f"/{name}" if path else name)
             try:
                 if name in arrays:
                     raise InvalidMetadata("", f"the name {name!r} is there twice")
@@ -69,7 +79,7 @@ class Document:
             name = item.get("name") or ""
             if not name.strip(".") or "/" in name or name in arrays or name in groups:
                 raise InvalidMetadata(self._where, f"{name!r} is not a name, or is there twice")
-            groups[name] = self._group(item, f"{path}/{name}" if path else name)
+            groups[name] = self._group(item, self._below(path, f"/{name}" if path else name))
         attributes, lost = read_attributes(node)
         for name in GLOBALS & attributes.keys():
             inside = attributes.pop(name)
@@ -99,7 +109,7 @@ class Document:
                 shape.append(integer(dim.get("size")))
                 names.append(None)
                 continue
-            full = name if name.startswith("/") else f"/{path}/{name}".replace("//", "/")
+            full = name if name.startswith("/") else self._below(f"/{path}/" if path else "/", name)
             if full not in self._dimensions:
                 raise InvalidMetadata("", f"unknown dimension {name!r}")
             shape.append(self._dimensions[full])

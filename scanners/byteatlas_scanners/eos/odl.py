@@ -12,7 +12,7 @@ Odl: TypeAlias = dict[str, JSON]
 """Values by name: text, numbers, lists of them; groups and objects as further mappings."""
 
 LONGEST, DEEPEST = 16 << 20, 32
-LINE = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=\s*(.*?)\s*$")
+LINE = re.compile(r"([A-Za-z_][\w.]*+)\s*+=\s*+(.*)")
 TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|([^\s,()"]+)')
 OPENING, CLOSING = frozenset({"GROUP", "OBJECT"}), frozenset({"END_GROUP", "END_OBJECT"})
 
@@ -25,13 +25,15 @@ def parse_odl(text: str) -> Odl:
     """
     root: Odl = {}
     stack = [root]
-    pending = ""
+    pending: list[str] = []
+    opened = held = 0
     for line in text[:LONGEST].split("\0", 1)[0].splitlines():
-        pending = f"{pending} {line.strip()}" if pending else line
-        if pending.count("(") > pending.count(")") and len(pending) < LONGEST >> 4:
+        pending.append(line.strip())
+        opened, held = opened + line.count("(") - line.count(")"), held + len(line) + 1
+        if opened > 0 and held < LONGEST >> 4:
             continue  # a list goes on in the next line
-        statement, pending = pending, ""
-        found = LINE.match(statement)
+        found = LINE.fullmatch(" ".join(pending))
+        pending, opened, held = [], 0, 0
         if found is None:
             continue
         name, value = found[1], found[2]

@@ -18,7 +18,7 @@ from byteatlas.scanning.parsers import elsewhere, gather, settle
 from byteatlas.scanning.reasons import Reason
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.layout import Virtual
-from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft
+from byteatlas_scanners.hdf5.format.links import External, Hard, Link, Soft, UserDefined
 from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.virtual.mappings import Mapping, numbered, parse_mappings
 from byteatlas_scanners.hdf5.walk import Broken, Dataset, File, H5Group, open_file, walk
@@ -27,7 +27,16 @@ MOST_FILES = 10_000
 MOST_GENERATIONS = 16
 NUMBERED_AT_ONCE = 16
 MOST_LINKS = 16
-"""Soft links followed for one path (H5L_NUM_LINKS)."""
+"""Soft and external links followed for one path, in all (H5L_NUM_LINKS, H5G__traverse_special)."""
+MOST_STEPS = 1 << 23
+"""Names looked up for all links and virtual datasets of one scan."""
+
+
+@dataclass(slots=True)
+class PathWalk:
+    """How many links have been followed since a walk along one path began, at whatever depth."""
+
+    links: int = 0
 
 
 @dataclass(slots=True)
@@ -47,6 +56,7 @@ class LinkedFiles:
     named: dict[Stat, File | FileFault] = field(default_factory=dict)
     infos: dict[Stat, Any] = field(default_factory=dict)
     indexes: dict[tuple[int, int], dict[str, Link]] = field(default_factory=dict)
+    steps: int = 0
 
     @staticmethod
     def of(main: File, options: ScanOptions) -> LinkedFiles:
@@ -81,36 +91,44 @@ class LinkedFiles:
             raise node.error
         return (file, node) if isinstance(node, Dataset) else None
 
-    def resolve(self, file: File, group: int, path: str, links: int = 0) -> tuple[File, int]:
+    def resolve(self, file: File, group: int, path: str, walk: PathWalk | None = None) -> tuple[File, int]:
         """The object at a path, from a group (or the root, for an absolute path).
 
         Raises `Unsupported` for a path that leads nowhere, in circles or over a user-defined link.
         """
+        walk = walk or PathWalk()
         if path.startswith("/"):
             group = file.root
-        for part in path.split("/"):
+        parts = path.split("/")
+        self.steps += len(parts)
+        if self.steps > MOST_STEPS:
+            raise Unsupported(Reason.TOO_LARGE, f"links and virtual datasets name more than {MOST_STEPS} members")
+        for part in parts:
             if part in ("", "."):
                 continue
             link = self.members(file, group).get(part)
             if link is None:
                 raise Unsupported(Reason.LINK, f"{path!r} leads nowhere")
-            file, group = self.follow(file, group, link, links)
+            file, group = self.follow(file, group, link, walk)
         return file, group
 
-    def follow(self, file: File, group: int, link: Link, links: int = 0) -> tuple[File, int]:
+    def follow(self, file: File, group: int, link: Link, walk: PathWalk | None = None) -> tuple[File, int]:
         """The object that a member of a group stands for. Raises as `resolve`."""
-        if links > MOST_LINKS:
-            raise Unsupported(Reason.LINK, f"link {link.name!r} leads in a circle")
-        match link.target:
-            case Hard(address):
-                return file, address
+        target = link.target
+        if isinstance(target, Hard):
+            return file, target.address
+        walk = walk or PathWalk()
+        walk.links += 1
+        if walk.links > MOST_LINKS:
+            raise Unsupported(Reason.LINK, f"link {link.name!r} leads in a circle, or over more than {MOST_LINKS}")
+        match target:
             case Soft(path):
-                return self.resolve(file, group, path, links + 1)
+                return self.resolve(file, group, path, walk)
             case External(name, path):
                 other = self.external(file, name)
-                return self.resolve(other, other.root, "/" + path, links + 1)
-            case target:
-                raise Unsupported(Reason.LINK, f"link {link.name!r} is of the user-defined class {target.kind}")
+                return self.resolve(other, other.root, "/" + path, walk)
+            case UserDefined(kind):
+                raise Unsupported(Reason.LINK, f"link {link.name!r} is of the user-defined class {kind}")
 
     def members(self, file: File, group: int) -> dict[str, Link]:
         """A group's links by name. Raises `Unsupported` when the object is no group."""

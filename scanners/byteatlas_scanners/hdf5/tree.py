@@ -132,12 +132,11 @@ class Builder:
         own = name.removeprefix(NOT_COORDINATE)
         if own in ("", name):
             return name
-        node = file.objects[group]
-        links = node.links if isinstance(node, H5Group) else []
-        other = next((link.target for link in links if link.name == own), None)
+        other = self.files.members(file, group).get(own)
         if other is None:
             return own
-        scale = self.facts[id(file)].names.scales.get(other.address) if type(other) is Hard else None
+        target = other.target
+        scale = self.facts[id(file)].names.scales.get(target.address) if type(target) is Hard else None
         return own if scale is not None and scale.placeholder else name
 
     def _note(self, path: str, stored: str, file: File, address: int, array: VirtualArray) -> None:

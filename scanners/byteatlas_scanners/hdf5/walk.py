@@ -21,6 +21,8 @@ from byteatlas_scanners.hdf5.format.header import (
     ATTRIBUTE_INFO,
     DATASPACE,
     LAYOUT,
+    LINK_INFO,
+    SYMBOL_TABLE,
     ObjectHeader,
     check_dates,
     read_header,
@@ -123,6 +125,8 @@ class File:
         header = yield from read_header(self.form, address)
         check_dates(self.form, header)
         kinds = {m.type for m in header.messages}
+        if LAYOUT in kinds and kinds & {LINK_INFO, SYMBOL_TABLE}:  # which libhdf5 takes for a group (H5O_obj_class)
+            raise CorruptFile(self.form.base + address, "an object that is a dataset and a group")
         if LAYOUT in kinds or (DATASPACE in kinds and not is_group(header)):
             return (yield from self._dataset(header))
         if is_group(header):

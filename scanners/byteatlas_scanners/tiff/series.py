@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from byteatlas.errors import FileFault
+from byteatlas.errors import FileFault, Unsupported
 from byteatlas.manifest.model import SourceInfo
+from byteatlas.scanning.reasons import Reason
 from byteatlas.types import Shape
 from byteatlas.values import dataclass, field, replace
 from byteatlas_scanners.tiff.describe import Axes, imagej_axes, ome_images, shaped_axes
@@ -36,6 +37,8 @@ SAME_PLACE = (
     Tag.COLOR_MAP,
 )
 """Tags that pages of one stack have in common, whatever else differs."""
+MOST_FORMS = 10_000
+"""Directories of one file that are damaged, or differ in more than where their data lie: a stack is one form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +137,16 @@ class _Draft:
 
 
 def arrange(directories: Directories, size: int, peeks: Mapping[str, Peek]) -> Contents:
-    """Sort all directories into images; ``peeks``: what was seen of their JPEG streams, by name."""
+    """Sort all directories into images; ``peeks``: what was seen of their JPEG streams, by name.
+
+    Raises `Unsupported` for a file of very many images that differ, which are no stack.
+    """
     reader = _Reader(size, peeks)
     drafts: list[_Draft] = []
     for ifd in directories.ifds:
         page = reader.page(ifd)
+        if len(reader.known) + len(reader.refused) > MOST_FORMS:
+            raise Unsupported(Reason.TOO_LARGE, f"more than {MOST_FORMS} images that differ in size or kind")
         if page is not None:
             _place(page, drafts)
         if ifd.subs:

@@ -7,12 +7,14 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from io import TextIOWrapper
 from typing import Any
 
 import click
 
 from byteatlas import __version__, errors
+from byteatlas.cli.common import harmless, visible
 from byteatlas.cli.overview import COMMANDS, DESCRIPTION, EPILOG, MOST_COLUMNS
 
 STATUS: tuple[tuple[type[errors.ByteatlasError], int], ...] = (
@@ -83,6 +85,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # names of files need not be text
             stream.reconfigure(errors="backslashreplace")
+    with redirect_stdout(harmless(sys.stdout)), redirect_stderr(harmless(sys.stderr)):
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -103,11 +110,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 141
     except OSError as error:
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 4)
-
-
-def visible(text: str) -> str:
-    """Text with its control characters as escapes: names in files may hold commands to the terminal."""
-    return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
 
 
 def _complain(text: str, status: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -104,18 +105,52 @@ def _text_of(path: str) -> str:
     return Path(path).read_text(encoding="utf-8")
 
 
+def visible(text: str) -> str:
+    """Text with its control characters as escapes: names in files may hold commands to the terminal."""
+    return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
+
+
+_LOOK = "(?:[0-4]|39|49|[349][0-7])"
+UNUSUAL = re.compile(rf"(\x1b\[{_LOOK}(?:;{_LOOK})*m)|[^\x20-\x7e\n\t]")
+"""Colours and weights, as we set them ourselves; and any character that may not be printable."""
+
+
+class Harmless:
+    """A stream of text that shows control characters as escapes: whatever is printed may hold names from a file."""
+
+    def __init__(self, stream: Any) -> None:
+        self.unfiltered = stream
+
+    def write(self, text: str) -> int:
+        self.unfiltered.write(UNUSUAL.sub(lambda m: m[0] if m[1] is not None else visible(m[0]), text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unfiltered, name)
+
+
+def harmless(stream: Any) -> Any:
+    """This stream, so that text which is written to it commands nothing."""
+    return stream if isinstance(stream, Harmless) else Harmless(stream)
+
+
 def print_json(document: JSON) -> None:
     """Print a document on standard output."""
-    click.echo(json.dumps(document, indent=2, default=str, ensure_ascii=False))
+    text = json.dumps(document, indent=2, default=str, ensure_ascii=False)
+    click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A rich console; plain text when the stream is no terminal, and then without line wrapping."""
+def console(*, stderr: bool = False, unfiltered: bool = False) -> Console:
+    """A rich console; plain text when the stream is no terminal, and then without line wrapping.
+
+    ``unfiltered``: it moves the cursor; what it shows has to be `visible` already.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 400
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
+    file: Any = getattr(stream, "unfiltered", stream) if unfiltered else None
+    return Console(stderr=stderr, file=file, width=width, highlight=False, soft_wrap=not stream.isatty())
 
 
 @contextmanager
@@ -133,9 +168,9 @@ def progress(what: str, *, quiet: bool = False) -> Iterator[OnProgress]:
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[now]}"),
     )
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, now="")
-        yield lambda e: bar.update(task, completed=e.done, total=e.total, now=e.name.rpartition("/")[2])
+    with Progress(*columns, console=console(stderr=True, unfiltered=True), transient=True) as bar:
+        task = bar.add_task(visible(what), total=None, now="")
+        yield lambda e: bar.update(task, completed=e.done, total=e.total, now=visible(e.name.rpartition("/")[2]))
 
 
 class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.4 on

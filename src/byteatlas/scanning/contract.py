@@ -52,8 +52,8 @@ class Whole(NamedTuple):
     """All bytes of another file, a side file above all. The answer is its bytes.
 
     Attributes:
-        optional: a file that is not there, or that the storage does not give out (a web server's 403), is answered by
-            None. Else it is a fault: `Absent`, `Forbidden`.
+        optional: a file that is not there is answered by None, else by the fault `Absent`. One that the storage does
+            not give out (a web server's 403) is not known to be absent: always the fault `Forbidden`.
         most: a larger file is a fault (`Unsupported`).
         by: as in `Elsewhere`.
     """

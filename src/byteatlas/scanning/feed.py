@@ -149,9 +149,8 @@ class Feed:
     def _whole(self, ask: Whole) -> Answer:
         other = self._other(ask.url, ask.by)
         if isinstance(other, FileFault):
-            # What the policy forbids may well be there: only what the storage itself says counts as "not there".
-            gone = isinstance(other, Absent) or (isinstance(other, Forbidden) and other.__cause__ is not None)
-            return None if ask.optional and gone else Fault(other)
+            # What the policy forbids, or a server does not give out, may well be there.
+            return None if ask.optional and isinstance(other, Absent) else Fault(other)
         size = other.info.size or 0
         if size > ask.most:
             return Fault(Unsupported(Reason.TOO_LARGE, f"{other.info.url} has {size} bytes, more than {ask.most}"))

@@ -85,12 +85,22 @@ def test_whole_files(tmp_path: Path) -> None:
     assert on_data(whole(str(tmp_path), optional=True), main) is None  # a folder
 
 
-@pytest.mark.parametrize("cause", [Status(403), Status(404), PermissionError("no"), FileNotFoundError("x")])
-def test_an_optional_file_that_the_storage_does_not_give_out_is_not_there(cause: BaseException) -> None:
+@pytest.mark.parametrize("cause", [Status(404), Status(410), FileNotFoundError("x")])
+def test_an_optional_file_that_the_storage_does_not_have_is_not_there(cause: BaseException) -> None:
     opener = failing(failure("s3://b/side", cause), cause)
     assert on_data(whole("s3://b/side", optional=True), opener=opener) is None
-    with pytest.raises((Absent, Forbidden)):
+    with pytest.raises(Absent):
         on_data(whole("s3://b/side"), opener=opener)
+
+
+@pytest.mark.parametrize("optional", [True, False])
+@pytest.mark.parametrize("cause", [Status(401), Status(403), PermissionError("no")])
+def test_a_file_that_the_storage_does_not_give_out_is_not_known_to_be_absent(
+    cause: BaseException, optional: bool
+) -> None:
+    opener = failing(failure("s3://b/side", cause), cause)
+    with pytest.raises(Forbidden, match="denies access"):
+        on_data(whole("s3://b/side", optional=optional), opener=opener)
 
 
 def test_what_the_policy_forbids_is_not_taken_for_absent() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from byteatlas.errors import CorruptFile
@@ -146,6 +147,9 @@ def _compound(body: bytes, at: int, bits: int, size: int, version: int, depth: i
         members.append(Member(name, offset, kind))
     if len({m.name for m in members}) < len(members) or not all(m.name for m in members):
         raise CorruptFile(at, "two members of a compound with one name, or one without")
+    placed = sorted((m.offset, m.type.size) for m in members)
+    if any(low + length > high for (low, length), (high, _) in pairwise(placed)):  # H5T__insert lets nobody make one
+        raise CorruptFile(at, "members of a compound that overlap")
     return Datatype(DatatypeClass.COMPOUND, size, version, members=tuple(members)), at
 
 

@@ -26,7 +26,7 @@ NAME = "byteatlas.fits_ascii"
 MOST_WIDTH = 1 << 12
 """Characters of one number."""
 INTEGER = re.compile(rb"[ ]*[+-]?[0-9]+[ ]*")
-REAL = re.compile(rb"[ ]*[+-]?(?:[0-9]+(\.?)[0-9]*|(\.)[0-9]+)(?:([ED][+-]?|[+-])[0-9]+)?[ ]*")
+REAL = re.compile(rb"[ ]*+[+-]?(?:[0-9]++(\.?)[0-9]*+|(\.)[0-9]++)(?:([ED][+-]?|[+-])[0-9]++)?[ ]*+")
 SHORT = re.compile(rb"([0-9.])([+-])")
 """An exponent without its letter, as Fortran writes those of three digits."""
 

@@ -26,6 +26,7 @@ from byteatlas.codecs.core.options import Configuration, choice, integer
 from byteatlas.codecs.core.registry import default_registry
 from byteatlas.codecs.isolated.children import decode_apart
 from byteatlas.codecs.numcodecs.image_encode import bytes_encoder, image_encoder
+from byteatlas.codecs.zarr.blosc import buffer_size
 from byteatlas.errors import Unsupported
 from byteatlas.meta.place import invalid
 from byteatlas.values import dataclass, field
@@ -57,6 +58,8 @@ class Coder:
         def decode(data: Bytes) -> Bytes:
             if self.name in IMAGES:
                 return decode_apart(self.name, data, spec.limit)
+            if self.name == "blosc":
+                buffer_size(data, spec.limit)
             if self.name == "blosc2":
                 at_most("blosc2", int.from_bytes(memoryview(data)[4:8], "little"), spec.limit)
             found = function(bytes(data), **options)

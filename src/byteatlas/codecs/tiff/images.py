@@ -246,7 +246,13 @@ def make_jpegxl(configuration: Configuration) -> ImageCodec:
 
 
 def make_jpegxr(configuration: Configuration) -> ImageCodec:
-    return _image("jpegxr", configuration, fp2int=flag(configuration, "fp2int", False))
+    """JPEG XR, in a child process: damaged images lead its decoder outside of its memory."""
+    options = {"fp2int": flag(configuration, "fp2int", False)}
+
+    def decode(data: bytes | memoryview, out: Any) -> Any:
+        return image_apart("jpegxr", bytes(data), out, (0, 0, 0), options)
+
+    return ImageCodec("jpegxr", decode, None, configuration)
 
 
 def make_png(configuration: Configuration) -> ImageCodec:

@@ -28,7 +28,7 @@ class Blosc:
         limit, nbytes = spec.limit, spec.nbytes
 
         def decode(data: Bytes) -> Bytes:
-            size = _size(data, limit)
+            size = buffer_size(data, limit)
             if nbytes is not None:
                 exactly("blosc", size, nbytes)
             out = np.empty(size, np.uint8)
@@ -84,8 +84,11 @@ def _encode(data: Bytes, how: EncoderOptions) -> Bytes:
     return bytes(numcodecs.blosc.compress(items, how.cname.encode(), how.clevel, how.shuffle, how.blocksize))
 
 
-def _size(data: Bytes, limit: int) -> int:
-    """The decoded size that the header claims, checked against the limit and the bytes at hand."""
+def buffer_size(data: Bytes, limit: int) -> int:
+    """The decoded size that the header claims, checked against the limit and the bytes at hand.
+
+    C-Blosc does not know how many bytes there are, and reads as many as the header says. Raises `CorruptChunk`.
+    """
     size = len(data)
     if size < HEADER.size:
         at_least("blosc", size, HEADER.size)
@@ -98,7 +101,7 @@ def _size(data: Bytes, limit: int) -> int:
 
 def _bound(nbytes: int) -> Callable[[Bytes, Writable], None]:
     def into(data: Bytes, out: Writable) -> None:
-        exactly("blosc", _size(data, nbytes), nbytes)
+        exactly("blosc", buffer_size(data, nbytes), nbytes)
         _decode(data, out, nbytes)
 
     return into

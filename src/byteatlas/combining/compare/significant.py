@@ -41,7 +41,7 @@ CRS = (
 )  # fmt: skip
 """Attributes of a grid mapping that say which coordinate reference system it is (CF conventions 1.11, Appendix F; and
 the names that GDAL, ESRI and others use)."""
-COMMENTS = re.compile(r"\([^)]*\)")
+COMMENTS = re.compile(r"\([^)]*+\)")
 
 
 def meaning(name: str, value: JSON) -> JSON:
@@ -49,7 +49,8 @@ def meaning(name: str, value: JSON) -> JSON:
     if not isinstance(value, str):
         return value
     if name == "cell_methods":
-        return " ".join(COMMENTS.sub(" ", value).split())
+        end = value.rfind(")") + 1  # behind it no comment ends, and each "(" would be looked at to the end
+        return " ".join((COMMENTS.sub(" ", value[:end]) + value[end:]).split())
     return "".join(value.split()) if name in ("crs_wkt", "spatial_ref", "esri_pe_string") else value
 
 

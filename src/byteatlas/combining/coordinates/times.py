@@ -48,7 +48,7 @@ VARYING = {
     "century": "centuries have no fixed length",
 }
 """Units whose length depends on the date, or on who is asked."""
-UNITS = re.compile(r"^\s*([a-zA-Z_]+?)(s?)\s+since\s+(.+?)\s*$", re.IGNORECASE)
+WORD = re.compile("[a-zA-Z_]+")
 
 CHANGE_NS = julian_day(1582, 10, 15, gregorian=True) * NANOSECONDS["day"]
 """From here on the standard and the proleptic Gregorian calendar are the same, day numbers included."""
@@ -64,38 +64,50 @@ class TimeUnits:
     reference: int
 
 
+def _parts(text: object) -> tuple[str, str, str] | None:
+    """``hours since 2000-01-01`` as its unit, the plural's s, and the date; None when it is not of this form."""
+    parts = text.split(None, 2) if isinstance(text, str) else []
+    if len(parts) < 3 or parts[1].lower() != "since" or WORD.fullmatch(parts[0]) is None:
+        return None
+    word, date = parts[0], parts[2].rstrip()
+    at = len(word) - (len(word) > 1 and word[-1] in "sS")
+    return None if "\n" in date else (word[:at], word[at:], date)
+
+
 def parse_units(text: object, calendar: object = None) -> TimeUnits | None:
     """The units of a time coordinate, or None when this is not one, or one whose steps vary (months, years)."""
-    if not isinstance(text, str) or (match := UNITS.match(text)) is None:
+    parts = _parts(text)
+    if not isinstance(text, str) or parts is None:
         return None
     name = CALENDARS.get(str(calendar).lower()) if calendar is not None else "standard"
-    word = match[1].lower()
-    word = ALIASES.get(word + match[2].lower(), ALIASES.get(word, word))
+    word = parts[0].lower()
+    word = ALIASES.get(word + parts[1].lower(), ALIASES.get(word, word))
     only, length = OF_ONE_CALENDAR.get(word, (name, NANOSECONDS.get(word)))
     if name is None or name != only or length is None:
         return None
-    reference = reference_ns(match[3], name)
+    reference = reference_ns(parts[2], name)
     return None if reference is None else TimeUnits(text, name, length, reference)
 
 
 def why_not(text: object, calendar: object = None) -> str:
     """Why `parse_units` gives None, in words."""
-    if not isinstance(text, str) or (match := UNITS.match(text)) is None:
+    parts = _parts(text)
+    if parts is None:
         return f"{text!r} is no CF time"
     if calendar is not None and str(calendar).lower() not in CALENDARS:
         return f"calendar {calendar!r} is not known"
-    word = match[1].lower()
+    word = parts[0].lower()
     name = CALENDARS["standard" if calendar is None else str(calendar).lower()]
     if word in VARYING and OF_ONE_CALENDAR.get(word, ("", 0))[0] != name:
         return f"{text!r}: {VARYING[word]}, so that such times cannot be converted exactly"
-    if ALIASES.get(word + match[2].lower(), ALIASES.get(word, word)) not in {*NANOSECONDS, *OF_ONE_CALENDAR}:
-        return f"{text!r}: the unit {match[1] + match[2]!r} is not known"
-    return f"{text!r}: the reference date {match[3]!r} is not understood"
+    if ALIASES.get(word + parts[1].lower(), ALIASES.get(word, word)) not in {*NANOSECONDS, *OF_ONE_CALENDAR}:
+        return f"{text!r}: the unit {parts[0] + parts[1]!r} is not known"
+    return f"{text!r}: the reference date {parts[2]!r} is not understood"
 
 
 def is_time(text: object) -> bool:
     """Whether units look like those of a time, readable or not."""
-    return isinstance(text, str) and UNITS.match(text) is not None
+    return _parts(text) is not None
 
 
 def conversion(source: TimeUnits, target: TimeUnits) -> tuple[Fraction, Fraction]:
@@ -164,8 +176,8 @@ def exact(values: NDArray[Any], source: TimeUnits, target: TimeUnits) -> bool:
 
 def respelled(units: TimeUnits, word: str, unit: int) -> TimeUnits:
     """The same reference with another unit."""
-    match = UNITS.match(units.text)
-    text = f"{word}s since {match[3]}" if match else units.text
+    parts = _parts(units.text)
+    text = units.text if parts is None else f"{word}s since {parts[2]}"
     return TimeUnits(text, units.calendar, unit, units.reference)
 
 

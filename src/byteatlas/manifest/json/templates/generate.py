@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.manifest.json.templates.expressions import Column, Scope, Slow, Templates, holes, uncontrolled
+from byteatlas.meta.parts import MOST_AXES
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
 
@@ -182,6 +183,8 @@ def _spans(entry: JSON, where: str) -> dict[str, range | list[int]]:
         raise InvalidMetadata(where, "an entry needs key, url and dimensions")
     if ("offset" in entry) != ("length" in entry):
         raise InvalidMetadata(where, "offset and length go together")
+    if len(entry["dimensions"]) > MOST_AXES:
+        raise InvalidMetadata(where, f"an entry with more than {MOST_AXES} dimensions")
     return {name: _span(value, where) for name, value in entry["dimensions"].items()}
 
 
