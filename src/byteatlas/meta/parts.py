@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import Unsupported
+from byteatlas.meta.dtypes import MOST_AXES
 from byteatlas.meta.model import ChunkGrid, ChunkKeys, CodecSpec, RectilinearGrid, RegularGrid
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import JSON, Shape
@@ -17,7 +18,6 @@ from byteatlas.types import JSON, Shape
 MOST_LENGTH = 1 << 63
 MOST_CHUNKS = 1 << 24
 """Chunks along one axis of a rectilinear grid."""
-MOST_AXES = 64
 LONGEST_SHARED = 4096
 """Characters of a document that is remembered, because many equal ones follow."""
 DIMENSIONS = "_ARRAY_DIMENSIONS"
@@ -38,7 +38,7 @@ def length_of(value: JSON, what: str, least: int = 0) -> int:
     """An integer in [least, 2**63)."""
     if type(value) is int and least <= value < MOST_LENGTH:
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer():
+    if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
         raise invalid(f"{what}: {value!r} is not an integer")
     if not least <= value < MOST_LENGTH:
         raise invalid(f"{what}: {value!r} is out of range")

@@ -201,8 +201,6 @@ def _shape_for(choice: Mapping[str, Shape] | Shape | None, path: str, ndim: int,
         return None
     else:
         found = choice
-    if any(n < 1 for n in found):
-        raise BadRequest(f"{path}: {what} {found}")
     return tuple(found)
 
 

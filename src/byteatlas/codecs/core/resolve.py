@@ -26,6 +26,7 @@ from byteatlas.codecs.core.pipeline import Pipeline
 from byteatlas.codecs.core.registry import default_registry, make_codec
 from byteatlas.codecs.core.steps import Steps
 from byteatlas.errors import Unsupported
+from byteatlas.meta.dtypes import MOST_AXES, axes_of
 from byteatlas.meta.model import CodecSpec, DataType, Encoding
 from byteatlas.meta.place import InMember, invalid
 from byteatlas.types import Shape
@@ -105,6 +106,9 @@ def build_pipeline(
     if encoding.chunk_shape is not None and encoding.chunk_shape != chunk_shape:
         raise invalid(f"an encoding of chunks {encoding.chunk_shape} used for {chunk_shape}")
     spec = ArraySpec(chunk_shape, data_type, fill_value)
+    axes = len(chunk_shape) + axes_of(data_type.numpy)
+    if axes > MOST_AXES:
+        raise Unsupported("too-large", f"chunks of {axes} axes, those of their elements among them")
     if not data_type.numpy.hasobject and spec.size * max(1, data_type.numpy.itemsize) > MOST_CHUNK:
         raise Unsupported("too-large", f"a chunk of {spec.size * data_type.numpy.itemsize} bytes")
     stored = encoding.data_type

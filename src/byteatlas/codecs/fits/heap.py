@@ -80,8 +80,9 @@ def make(configuration: Configuration) -> HeapColumn:
     """The codec from its configuration. Raises `InvalidMetadata`."""
     only(configuration, "stride", "offset", "wide", "heap", "dtype", "form")
     wide = flag(configuration, "wide", False)
-    stride = integer(configuration, "stride", least=1, most=MOST_STRIDE)
-    offset = integer(configuration, "offset", 0, least=0, most=stride - (16 if wide else 8))
+    pair = 16 if wide else 8
+    stride = integer(configuration, "stride", least=pair, most=MOST_STRIDE)
+    offset = integer(configuration, "offset", 0, least=0, most=stride - pair)
     heap = integer(configuration, "heap", least=0, most=1 << 62)
     stored = None if configuration.get("dtype") is None else type_string(configuration, "dtype", kinds="iufc")
     form = choice(configuration, "form", ("number", "bits", "logical"), "number")

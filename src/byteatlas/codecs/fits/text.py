@@ -51,7 +51,7 @@ class FitsTextColumn:
         def decode(data: Bytes) -> NDArray[Any]:
             exactly(NAME, len(data), nbytes)
             cells = np.ndarray((rows,), f"S{self.width}", data, self.offset, (self.stride,))
-            cells = np.ascontiguousarray(cells)
+            cells = np.array(cells)  # a copy: blanks are replaced
             return self._integers(cells, dtype) if dtype.kind == "i" else self._reals(cells, dtype)
 
         return SerializerStep(nbytes, nbytes, decode, decode_only(NAME), self.stride)
@@ -66,7 +66,7 @@ class FitsTextColumn:
         absent = self._absent(cells)
         for cell in cells[~absent].tolist():
             if INTEGER.fullmatch(cell) is None:
-                raise CorruptChunk(f"{NAME}: {cell!r} is not an integer")
+                raise CorruptChunk(f"{NAME}: {cell.decode('latin-1')!r} is not an integer")
         cells[absent] = b"0"
         try:
             return cells.astype(dtype)
@@ -80,7 +80,7 @@ class FitsTextColumn:
         for at in np.flatnonzero(~absent).tolist():
             match = REAL.fullmatch(cells[at])
             if match is None:
-                raise CorruptChunk(f"{NAME}: {cells[at]!r} is not a number")
+                raise CorruptChunk(f"{NAME}: {cells[at].decode('latin-1')!r} is not a number")
             if self.decimals and not (match[1] or match[2]):
                 implied.append(at)
             if match[3] in (b"+", b"-"):

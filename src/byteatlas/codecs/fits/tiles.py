@@ -193,7 +193,7 @@ class TileRun:
         run = quantised_run([t.quantised for t in self.tiles], count)
         alike = all(t.algorithm == "RICE_1" and t.bytepix == 4 for t in self.tiles)
         even = count * len(self.tiles) == spec.size and spec.shape[self.axis] % self.step == 0
-        if run is None or not alike or not even or prod(spec.shape[: self.axis]) != 1:
+        if run is None or spec.dtype.kind != "f" or not alike or not even or prod(spec.shape[: self.axis]) != 1:
             return None
         ends = np.cumsum(self.lengths).tolist()
         places = list(zip([0, *ends[:-1]], ends, [t.blocksize for t in self.tiles], strict=True))

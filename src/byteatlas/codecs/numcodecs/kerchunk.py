@@ -206,6 +206,8 @@ def make_fits_table(configuration: Configuration) -> FitsTable:
 LOCAL_HEADER = struct.Struct("<4sHHHHHIIIHH")
 """A zip member's local file header (APPNOTE 4.3.7)."""
 MOST_NAMES = 1 << 17
+MOST_MEMBER = (1 << 32) - 1
+"""Bytes of a member, as it is and compressed: its header has four for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +231,8 @@ def zip_member(data: Bytes) -> bytes:
     """A member without a name: local header and raw deflate."""
     engine = zlib.compressobj(6, zlib.DEFLATED, -15)
     packed = engine.compress(data) + engine.flush()
-    size, most = len(memoryview(data).cast("B")), (1 << 32) - 1
-    if size > most or len(packed) > most:
+    size = len(memoryview(data).cast("B"))
+    if max(size, len(packed)) > MOST_MEMBER:
         raise Unsupported("too-large", f"a zip member of {size} bytes")
     # 1 January 1980; version 2.0, which is what deflate needs.
     head = LOCAL_HEADER.pack(b"PK\x03\x04", 20, 0, 8, 0, 33, zlib.crc32(data), len(packed), size, 0, 0)

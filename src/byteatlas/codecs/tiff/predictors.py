@@ -13,7 +13,7 @@ from byteatlas.codecs.core.checks import DamageGuard, at_least
 from byteatlas.codecs.core.contract import Bytes, ByteSpec, ByteStep, ChainContext, Writable
 from byteatlas.codecs.core.options import Configuration, integer, type_string
 from byteatlas.codecs.streams.compression import functions, imagecodecs_function
-from byteatlas.meta.parts import MOST_AXES
+from byteatlas.meta.dtypes import MOST_AXES
 from byteatlas.meta.place import invalid
 from byteatlas.values import dataclass
 

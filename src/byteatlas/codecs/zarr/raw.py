@@ -66,10 +66,12 @@ def make_stored(configuration: Configuration) -> StoredBytes:
     if offsets is None and itemsize is None:
         return StoredBytes(packed)
     names = packed.names or ()
-    if not isinstance(offsets, list) or len(offsets) != len(names) or not isinstance(itemsize, int):
+    if not isinstance(offsets, list) or len(offsets) != len(names) or type(itemsize) is not int:
         raise invalid("offsets and itemsize go together, one offset per field")
+    if not 0 < itemsize <= dtypes.MOST_ITEMSIZE:
+        raise invalid(f"itemsize: elements of {itemsize} bytes")
     for name, at in zip(names, offsets, strict=True):
-        if not isinstance(at, int) or at < 0 or at + packed[name].itemsize > itemsize <= dtypes.MOST_ITEMSIZE:
+        if type(at) is not int or not 0 <= at <= itemsize - packed[name].itemsize:
             raise invalid(f"offsets: field {name!r} at {at!r} of {itemsize} bytes")
     formats = [packed[name] for name in names]
     return StoredBytes(np.dtype({"names": list(names), "formats": formats, "offsets": offsets, "itemsize": itemsize}))

@@ -41,10 +41,12 @@ class ScaleOffset:
             one, zero = np.asarray(scale).astype(dtype), np.asarray(offset).astype(dtype)
 
             def decode(array: NDArray[Any]) -> NDArray[Any]:
-                return _finite(array, (array / one + zero).astype(dtype, copy=False))
+                with np.errstate(all="ignore"):
+                    return _finite(array, (array / one + zero).astype(dtype, copy=False))
 
             def encode(array: NDArray[Any]) -> NDArray[Any]:
-                return _finite(array, ((array - zero) * one).astype(dtype, copy=False))
+                with np.errstate(all="ignore"):
+                    return _finite(array, ((array - zero) * one).astype(dtype, copy=False))
 
         filled = None if spec.fill is None else encode(np.array([spec.fill], dtype))[0]
         return ArrayStep(replace(spec, fill=filled), decode, encode)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from byteatlas.errors import MissingExtra, Unsupported
 from byteatlas.meta.model import DataType
+from byteatlas.meta.place import invalid
+from byteatlas.types import Shape
 
 STRING = DataType("string", np.dtype(object))
 """Text of any length; elements are ``str``."""
@@ -19,6 +22,9 @@ OBJECT = DataType("byteatlas.object", np.dtype(object))
 
 MOST_NESTING = 16
 MOST_ITEMSIZE = 1 << 28
+"""Bytes of one element."""
+MOST_AXES = 64
+"""Axes that NumPy gives an array, those of its elements among them."""
 SUBARRAY = "byteatlas.subarray"
 VLEN_ARRAY = "byteatlas.vlen-array"
 OPTIONAL = "zarrs.optional"
@@ -60,6 +66,30 @@ def complex_part(data_type: DataType) -> np.dtype[Any] | None:
         return None
     part = data_type.name[len("complex_") :]
     return np.dtype(np.float16) if part == "float16" else narrow(part)
+
+
+def axes_of(dtype: np.dtype[Any]) -> int:
+    """Axes that elements of a type, or the deepest of their fields, have of their own."""
+    if dtype.subdtype is not None:
+        base, dims = dtype.subdtype
+        return len(dims) + axes_of(base)
+    return max((axes_of(dtype[name]) for name in dtype.names or ()), default=0)
+
+
+def with_axes(base: np.dtype[Any], dims: Shape) -> np.dtype[Any]:
+    """The type of arrays of this shape as elements. Raises `InvalidMetadata` for one that is too large."""
+    size = max(1, base.itemsize) * math.prod(dims)
+    if len(dims) + axes_of(base) > MOST_AXES or size > MOST_ITEMSIZE:
+        raise invalid(f"elements of {len(dims) + axes_of(base)} axes and {size} bytes")
+    return np.dtype((base, dims))
+
+
+def of_fields(fields: Sequence[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
+    """A structured type, packed. Raises `InvalidMetadata` for one that is too large."""
+    size = sum(field.itemsize for _, field in fields)
+    if size > MOST_ITEMSIZE:
+        raise invalid(f"elements of {size} bytes")
+    return np.dtype(list(fields))
 
 
 def stored_dtype(data_type: DataType) -> np.dtype[Any]:

@@ -9,14 +9,24 @@ from typing import Any
 import numpy as np
 
 from byteatlas.errors import Unsupported
-from byteatlas.meta.dtypes.names import MOST_ITEMSIZE, MOST_NESTING, NARROW, OBJECT, UNITS, complex_part, narrow
+from byteatlas.meta.dtypes.names import (
+    MOST_ITEMSIZE,
+    MOST_NESTING,
+    NARROW,
+    OBJECT,
+    UNITS,
+    complex_part,
+    narrow,
+    of_fields,
+    with_axes,
+)
 from byteatlas.meta.dtypes.numpy_types import from_numpy
 from byteatlas.meta.model import DataType
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON, ByteOrder
 
 _TYPESTR = re.compile(r"[<>|=]?([biufcSUV])(\d+)")
-_TIMESTR = r"[<>|=]?([mM])8(?:\[(\d*)(" + "|".join(UNITS) + r"|μs)\])?"
+_TIMESTR = r"[<>|=]?([mM])8(?:\[([1-9]\d*)?(" + "|".join(UNITS) + r"|μs)\])?"
 
 
 def numpy_v2(document: JSON, depth: int = 0) -> np.dtype[Any]:
@@ -29,7 +39,7 @@ def numpy_v2(document: JSON, depth: int = 0) -> np.dtype[Any]:
     if isinstance(document, str):
         return _simple_v2(document)
     if isinstance(document, list) and document:
-        return np.dtype([_field_v2(entry, depth) for entry in _unique(document)])
+        return of_fields([_field_v2(entry, depth) for entry in _unique(document)])
     raise invalid(f"{document!r} is no data type")
 
 
@@ -46,6 +56,8 @@ def _simple_v2(text: str) -> np.dtype[Any]:
         dtype = np.dtype(text.replace("μ", "u"))
     except (TypeError, ValueError) as error:
         raise invalid(f"{text!r} is no data type") from error
+    if dtype.itemsize > MOST_ITEMSIZE:
+        raise invalid(f"{text!r}: elements of {dtype.itemsize} bytes")
     if (dtype.kind == "f" and dtype.itemsize > 8) or (dtype.kind == "c" and dtype.itemsize > 16):
         raise Unsupported("datatype", f"dtype {text!r}: extended precision differs between machines")
     return dtype
@@ -58,7 +70,7 @@ def _unique(fields: list[JSON]) -> list[JSON]:
     return fields
 
 
-def _field_v2(entry: list[JSON], depth: int) -> tuple[Any, ...]:
+def _field_v2(entry: list[JSON], depth: int) -> tuple[str, np.dtype[Any]]:
     if len(entry) not in (2, 3) or not isinstance(entry[0], str) or not entry[0]:
         raise invalid(f"field {entry!r}")
     base = numpy_v2(entry[1], depth + 1)
@@ -67,7 +79,7 @@ def _field_v2(entry: list[JSON], depth: int) -> tuple[Any, ...]:
     dims = entry[2] if isinstance(entry[2], list) else [entry[2]]
     if not all(isinstance(n, int) and not isinstance(n, bool) and 0 < n <= MOST_ITEMSIZE for n in dims):
         raise invalid(f"field {entry!r}")
-    return entry[0], base, tuple(dims)
+    return entry[0], with_axes(base, tuple(dims))
 
 
 def is_object(document: JSON) -> bool:

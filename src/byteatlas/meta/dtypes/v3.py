@@ -25,6 +25,8 @@ from byteatlas.meta.dtypes.names import (
     VLEN_ARRAY,
     complex_part,
     narrow,
+    of_fields,
+    with_axes,
 )
 from byteatlas.meta.dtypes.numpy_types import to_v3
 from byteatlas.meta.model import DataType
@@ -140,16 +142,18 @@ def _struct(name: str, configuration: Mapping[str, JSON], depth: int) -> DataTyp
     for label, member in members:
         if member.numpy.hasobject or complex_part(member) is not None or member.name in BITS:
             raise Unsupported("datatype", f"{name} with a field {label!r} of {member.name}")
-    dtype = np.dtype([(label, member.numpy) for label, member in members])
+    dtype = of_fields([(label, member.numpy) for label, member in members])
     return DataType(name, dtype, {"fields": [{"name": n, "data_type": to_v3(m)} for n, m in members]})
 
 
 def _subarray(name: str, configuration: Mapping[str, JSON], depth: int) -> DataType:
     dims = configuration.get("shape")
-    if not isinstance(dims, list) or not all(isinstance(n, int) and 0 < n <= MOST_ITEMSIZE for n in dims):
+    if not isinstance(dims, list) or not all(type(n) is int and 0 < n <= MOST_ITEMSIZE for n in dims):
         raise invalid(f"{name} of shape {dims!r}")
     base = from_v3(configuration.get("data_type"), depth + 1)
-    return DataType(name, np.dtype((base.numpy, tuple(dims))), dict(configuration))
+    if base.numpy.hasobject or complex_part(base) is not None or base.name in BITS:
+        raise Unsupported("datatype", f"{name} of {base.name}")
+    return DataType(name, with_axes(base.numpy, tuple(dims)), dict(configuration))
 
 
 def _wrapping(name: str, configuration: Mapping[str, JSON], depth: int) -> DataType:

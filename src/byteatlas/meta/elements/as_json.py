@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from byteatlas.meta.dtypes.names import MOST_AXES, axes_of
 from byteatlas.meta.elements.layout import (
     NULLPAD,
     NULLTERM,
@@ -17,6 +18,7 @@ from byteatlas.meta.elements.layout import (
     Sub,
     Text,
     Truth,
+    dtype,
 )
 from byteatlas.meta.place import invalid
 from byteatlas.types import JSON
@@ -54,17 +56,19 @@ def from_json(document: JSON, depth: int = 0) -> ElementLayout:
         raise invalid("an element layout nested too deep")
     try:
         found = _from_json(document, depth)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if not 0 < found.size <= MOST_SIZE:
+            raise invalid(f"an element layout of {found.size} bytes")
+        if axes_of(dtype(found)) > MOST_AXES:
+            raise ValueError("too many axes")
+    except (KeyError, TypeError, ValueError, AttributeError, SyntaxError) as error:
         raise invalid(f"not an element layout: {error}") from error
-    if not 0 < found.size <= MOST_SIZE:
-        raise invalid(f"an element layout of {found.size} bytes")
     return found
 
 
 def _from_json(document: JSON, depth: int) -> ElementLayout:
     if isinstance(document, str):
         kind = np.dtype(document)
-        if kind.kind not in "biufcmMSV" or kind.names or kind.subdtype:
+        if kind.kind not in "biufcmMSV" or kind.names or kind.subdtype or (kind.kind in "mM" and "[0" in kind.str):
             raise ValueError(f"type {document!r}")
         return Plain(document)
     tag = document["kind"]

@@ -75,7 +75,10 @@ def _spoken(value: JSON) -> JSON:
     """The number that a string holds; anything else as it is."""
     if not isinstance(value, str) or NUMBER.fullmatch(value) is None:
         return value
-    return int(value) if value.lstrip("+-").isdigit() and value != "-0" else float(value)
+    if value.lstrip("+-").isdigit() and value != "-0":
+        return int(value)
+    number = float(value)
+    return number if math.isfinite(number) else value
 
 
 def _integer(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:
@@ -138,7 +141,15 @@ def _narrow(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:
     number = SPECIAL.get(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise wrong(value, data_type)
-    return np.array(float(number)).astype(dtype)[()]
+    import ml_dtypes
+
+    if math.inf > abs(number) > float(ml_dtypes.finfo(dtype).max):
+        raise wrong(value, data_type)
+    found = np.array(float(number)).astype(dtype)[()]
+    kept = float(found)
+    if not math.isfinite(number) and kept != number and not (math.isnan(kept) and math.isnan(number)):
+        raise wrong(value, data_type)  # some types have no infinity, or no NaN
+    return found
 
 
 def _time(value: JSON, dtype: np.dtype[Any], data_type: DataType) -> object:

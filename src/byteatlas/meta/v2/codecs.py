@@ -131,10 +131,12 @@ def _with_objects(fields: list[JSON]) -> np.dtype[Any]:
         if not isinstance(entry, list) or len(entry) not in (2, 3) or not isinstance(entry[0], str):
             raise invalid(f"field {entry!r}")
         objects = entry[1] in ("|O", "O")
+        if objects and (len(entry) != 2 or not entry[0]):
+            raise invalid(f"field {entry!r}")
         out.append((entry[0], np.dtype(object)) if objects else (entry[0], dtypes.numpy_v2([entry])[0]))
     if len({name for name, _ in out}) != len(out):
         raise invalid("fields of a structured dtype need names, each its own")
-    return np.dtype(out).newbyteorder("=")
+    return dtypes.of_fields(out).newbyteorder("=")
 
 
 def _object_type(known: DataType | None, codec: CodecSpec) -> DataType:
