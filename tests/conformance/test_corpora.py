@@ -1,21 +1,26 @@
-"""The shared corpora against the truth that the formats' own libraries gave: never wrong, nearly always right.
+"""The shared corpora against the truth that the formats' own libraries gave: never wrong, and right but for a list.
 
-The programs beside the corpora score each file in a process of its own; here all are read in this one.
+The programs beside the corpora score each file in a process of its own; here all are read in this one. What is not
+right is in `lists`, by file and dataset, with the reason: it is compared exactly, so that an improvement shows as well.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+import tarfile
 import warnings
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import imagecodecs
 import numpy as np
 import pytest
+from tests.conformance.refused import Outcomes, compare, refused, why
 from tests.places import ROOT, load_program
 
 import byteatlas as ba
@@ -40,53 +45,58 @@ def read(node: Any) -> np.ndarray[Any, Any] | ba.ByteatlasError:
         return error
 
 
-def outcomes_of_file(path: Path, truth: dict[str, Any], verdict: Any) -> Counter[str]:
-    """How each dataset of one HDF5 or netCDF file compares with its truth."""
-    found: Counter[str] = Counter()
+def outcomes_of_file(path: Path, truth: dict[str, Any], verdict: Any) -> tuple[int, dict[str, str]]:
+    """How many datasets of one HDF5 or netCDF file are right, and what the others are."""
     try:
-        tree = ba.open(ba.scan(path, on_refusal="ignore"))
-    except ba.ByteatlasError:
-        found["error"] = sum("sha_raw" in d for d in truth["datasets"])
-        return found
+        found = ba.scan(path, on_refusal="ignore")
+        tree = ba.open(found)
+    except ba.ByteatlasError as error:
+        return 0, {"": why(error)}
     assert isinstance(tree, ba.Group)
     nodes = {name: node for name, node in tree.walk() if isinstance(node, ba.Array)}
+    reasons = {item.path: item.reason or "" for item in found.report if item.status == "refused"}
+    right, others = 0, {}
     for dataset in truth["datasets"]:
         if "sha_raw" not in dataset or dataset.get("nc_dim") or dataset.get("cat") in ("ref", "null", "time"):
             continue
-        names = [n.strip("/") for n in (dataset["path"], *dataset.get("aliases", ())) if n.strip("/") in nodes]
+        paths = [n.strip("/") for n in (dataset["path"], *dataset.get("aliases", ()))]
+        names = [name for name in paths if name in nodes]
         values = read(nodes[names[0]]) if names else None
         if isinstance(values, np.ndarray):
-            found[verdict(dataset, values)[0]] += 1
+            said = verdict(dataset, values)[0]
+            right += said in ("right", "right_dtype")
+            if said not in ("right", "right_dtype"):
+                others[paths[0]] = said
         else:
-            found["error" if values is not None else "missing"] += 1
-    return found
+            refusal = next((reasons[name] for name in paths if name in reasons), "missing")
+            others[paths[0]] = refusal if values is None else why(values)
+    return right, others
 
 
-@pytest.mark.parametrize(("kind", "least"), [("hdf5", 0.985), ("netcdf4", 0.999), ("netcdf3", 1.0)])
-def test_hdf_and_netcdf(kind: str, least: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kind", "least"), [("hdf5", 1000), ("netcdf4", 1000), ("netcdf3", 200)])
+def test_hdf_and_netcdf(kind: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = program("hdf_common", monkeypatch).verdict
     truth = json.loads((SHARED / "corpus" / "hdf_truth.json").read_text())["files"]
     index = json.loads((SHARED / "corpus" / "hdf_corpus.json").read_text())
     files = [e for e in index if e["format"] == kind and (SHARED / "corpus" / "hdf" / e["local"]).exists()]
-    total: Counter[str] = Counter()
+    total, outcomes = 0, Outcomes()
     for entry in files:
         if truth[entry["id"]]["status"] != "ok":
             continue
         path = SHARED / "corpus" / "hdf" / entry["local"]
         monkeypatch.chdir(path.parent)
-        one = outcomes_of_file(path, truth[entry["id"]], verdict)
-        assert not one["wrong"], (entry["local"], one)
-        total += one
-    right = total["right"] + total["right_dtype"]
-    assert right >= least * sum(total.values()), total
-    assert right > 30
+        right, outcomes[entry["local"]] = outcomes_of_file(path, truth[entry["id"]], verdict)
+        assert "wrong" not in outcomes[entry["local"]].values(), entry["local"]
+        total += right
+    assert total >= least
+    compare(kind, outcomes)
 
 
 def test_tiff(monkeypatch: pytest.MonkeyPatch) -> None:
     score, common = program("raster_score", monkeypatch), program("raster_common", monkeypatch)
     reader = program("readers/byteatlas_raster", monkeypatch)
     truth = json.loads(Path(common.TRUTH_FILE).read_text())
-    total: Counter[str] = Counter()
+    total, outcomes = 0, Outcomes()
     for entry in common.load_index("tiff"):
         path, known = Path(common.CORPUS) / entry["local"], truth[entry["id"]]
         if known.get("bad") or not path.is_file():
@@ -95,11 +105,32 @@ def test_tiff(monkeypatch: pytest.MonkeyPatch) -> None:
             found: Any = reader.arrays(str(path))
         except ba.ByteatlasError as error:
             found = str(error)
+        others = outcomes[entry["local"]] = {}
         for place, outcome in score.score_tiff(known, found).items():
             assert not outcome.startswith("wrong"), (entry["local"], place, outcome)
-            total[outcome.split(":")[0]] += 1
-    assert total["right"] > 30, total
-    assert total["right"] >= 0.975 * sum(total.values()), total
+            total += outcome == "right"
+            if outcome != "right":
+                others[place] = outcome.replace(str(path), entry["local"])
+    assert total >= 500
+    compare("tiff", outcomes)
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of GRIB, FITS and HDF4, which are kept packed."""
+    folder = tmp_path_factory.mktemp("corpus")
+    packed = (SHARED / "corpus" / "raster" / "grib-fits-hdf4.tar.zst").read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(imagecodecs.zstd_decode(packed))) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["grib1", "grib2", "fits", "hdf4"])
+def test_what_is_refused_of_other_formats(kind: str, unpacked: Path) -> None:
+    index = json.loads((SHARED / "corpus" / "raster_corpus.json").read_text())
+    names = [e["local"] for e in index if e["format"] == kind]
+    assert len(names) > 70
+    compare(kind, {name: refused(unpacked / name) for name in names})
 
 
 def test_georeferences() -> None:
@@ -134,5 +165,8 @@ def test_zarr_stores(tmp_path: Path) -> None:
     good = Counter(r["c"] for r in results if "bad" not in r["tags"])
     bad = [r for r in results if "bad" in r["tags"] and r["c"] != "ok"]
     assert good["wrong"] == 0, [r for r in results if r["c"] == "wrong"]
-    assert good["pass"] + good["loose"] >= 0.985 * sum(good.values()), good
+    assert good["pass"] + good["loose"] > 200, good
     assert not bad
+    compare(
+        "zarr", {r["id"]: {"": r["c"]} for r in results if "bad" not in r["tags"] and r["c"] not in ("pass", "loose")}
+    )

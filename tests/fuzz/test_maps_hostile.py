@@ -345,7 +345,7 @@ def test_a_remote_map_reads_no_local_files() -> None:
     ],
 )
 def test_no_spelling_of_a_local_file_escapes_the_policy(url: str) -> None:
-    with pytest.raises(ByteatlasError):
+    with pytest.raises(Forbidden):
         SourcePool(policy=Policy(local=False))(url)
 
 

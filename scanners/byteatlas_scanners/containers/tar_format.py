@@ -19,7 +19,7 @@ from byteatlas_scanners.containers.members import MOST_MEMBERS, ContainedFile, M
 BLOCK = 512
 MAGIC_AT, MAGIC = 257, b"ustar"
 HEADER = struct.Struct("<100s24x12s12x8sc100s6s2s32s32s16s155s12x")
-REGULAR = b"0\07"
+REGULAR = b"0\x007"
 LONG_NAME, LONG_LINK, LOCAL_PAX, GLOBAL_PAX, GNU_SPARSE = b"L", b"K", b"x", b"g", b"S"
 LINKS = b"12"
 MOST_TEXT = 1 << 20
@@ -126,10 +126,9 @@ def _number(field: bytes, at: int) -> int:
             raise CorruptFile(at, "an impossible number in a tar header")
         return number
     text = field.partition(b"\0")[0].strip()
-    try:
-        return int(text or b"0", 8)
-    except ValueError:
-        raise CorruptFile(at, f"{field!r} where an octal number is expected") from None
+    if text.strip(b"01234567"):  # Python would take signs and underscores, too
+        raise CorruptFile(at, f"{field!r} where an octal number is expected")
+    return int(text or b"0", 8)
 
 
 def _text(begin: int, header: TarHeader) -> Parse[bytes]:

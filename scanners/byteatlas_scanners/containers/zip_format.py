@@ -133,7 +133,8 @@ def _large(extra: bytes, size: int, packed: int, header: int) -> tuple[int, int,
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<2H", extra, at)
         if kind == ZIP64_EXTRA:
-            numbers = iter(struct.unpack_from(f"<{length // 8}Q", extra[at + 4 :][:length] + bytes(8)))
+            held = extra[at + 4 :][:length]  # which may be less than it says
+            numbers = iter(struct.unpack_from(f"<{len(held) // 8}Q", held))
             size, packed, header = (next(numbers, n) if n == IN_EXTRA else n for n in (size, packed, header))
             break
         at += 4 + length

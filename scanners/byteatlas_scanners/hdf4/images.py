@@ -191,10 +191,6 @@ def _chunked(file: Hdf4File, image: RasterImage, element: ChunkedElement) -> Par
     """Chunks are of whole pixels: their components are no axis of the element."""
     rows, columns, parts = image.size
     if parts > 1 and element.shape == (rows, columns) and element.itemsize == parts * image.dtype.itemsize:
-        element = replace(
-            element, shape=image.size, chunk=(*element.chunk, parts), unlimited=(*element.unlimited, False),
-            itemsize=image.dtype.itemsize, fill=b"",
-        )  # fmt: skip
         raise Unsupported(Reason.LAYOUT, "chunks of an image of several components")
     return (yield from place(file, element, image.shape, image.dtype))
 

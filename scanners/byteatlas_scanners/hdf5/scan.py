@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from byteatlas.errors import CorruptFile, FileFault
+from byteatlas.errors import FileFault
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
 from byteatlas.scanning.parsers import all_of, elsewhere, gather
@@ -14,7 +14,6 @@ from byteatlas.types import JSON
 from byteatlas_scanners.hdf5.dims import HIDDEN, HIDDEN_ON_SCALES, Names, name_dimensions, wanted_heaps
 from byteatlas_scanners.hdf5.external_storage import locate_external
 from byteatlas_scanners.hdf5.format.superblock import search, sniff
-from byteatlas_scanners.hdf5.format.wire import MALFORMED
 from byteatlas_scanners.hdf5.linked_files import LinkedFiles
 from byteatlas_scanners.hdf5.storage import Placement
 from byteatlas_scanners.hdf5.tree import MOST_DEPTH, Builder, Facts
@@ -94,15 +93,8 @@ def _inlined(file: File, context: Context) -> Parse[dict[int, Inlined | FileFaul
             wanted.append((address, Records(*place, placement.manifest)))
     if not wanted:
         return {}
-    found = yield from gather([_one_inlined(records, context, file.options.max_inline) for _, records in wanted])
+    found = yield from gather([read_inlined(records, context, file.options.max_inline) for _, records in wanted])
     return {address: value for (address, _), value in zip(wanted, found, strict=True)}
-
-
-def _one_inlined(records: Records, context: Context, most: int) -> Parse[Inlined]:
-    try:
-        return (yield from read_inlined(records, context, most))
-    except MALFORMED as error:
-        raise CorruptFile(context.form.base, f"damaged variable-length data ({error})") from error
 
 
 def _attributes(

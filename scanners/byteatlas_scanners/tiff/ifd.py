@@ -143,7 +143,7 @@ class Ifd:
         if number is not None and entry.count and entry.raw is not None:
             return int(number.unpack_from(entry.raw)[0])
         values = entry.values(self.order)
-        if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf":
+        if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iuf" or not np.isfinite(values[0]):
             raise CorruptFile(self.offset, f"tag {tag} holds no number")
         return int(values[0])
 
@@ -384,7 +384,7 @@ def _with_subs(memory: PartsInMemory, flavour: Flavour, ifd: Ifd) -> Parse[Ifd]:
     subs: list[Ifd | FileFault] = []
     try:
         offsets = [int(o) for o in ifd.fields[Tag.SUB_IFDS].values(ifd.order)]
-    except (CorruptFile, ValueError, TypeError):
+    except (CorruptFile, ValueError, TypeError, OverflowError):
         subs.append(CorruptFile(ifd.offset, "the list of its sub-directories cannot be read"))
     else:
         some = offsets[:MAX_SUB_IFDS]

@@ -25,6 +25,10 @@ MINISWHITE, MINISBLACK, RGB, PALETTE, MASK, SEPARATED, YCBCR = 0, 1, 2, 3, 4, 5,
 MAX_SAMPLES = 65535
 LARGE_TILE = 64 << 20
 """Bytes of a tile that may be larger than its image; beyond them its size is not believed."""
+MOST_BYTES = 1 << 62
+"""Of one tile or strip: what NumPy can still count."""
+MOST_PARTS = 1 << 20
+"""Tiles or strips of an old-style JPEG image that does not list them."""
 REDUCED, MASK_BIT = 1, 4
 """Bits of NewSubfileType."""
 
@@ -175,6 +179,8 @@ def to_page(ifd: Ifd, size: int, seen: Peek | None = None) -> Page:
         jfif=seen is not None and seen.jfif,
     )
     chunk_bytes = page.chunk_height * page.row_bytes
+    if chunk_bytes > MOST_BYTES:
+        raise CorruptFile(ifd.offset, f"tiles or strips of {chunk_bytes} bytes")
     if tiled and chunk_bytes > LARGE_TILE and chunk_bytes > 4 * page.height * -(-width * samples * bits // 8):
         why = f"tiles of {chunk_width} x {chunk_height} pixels in an image of {width} x {height}"
         raise Unsupported(Reason.TOO_LARGE, why, ifd.name)
@@ -220,7 +226,8 @@ def _uniform(ifd: Ifd, tag: Tag, samples: int) -> int:
     values = ifd.array(tag)
     if values is None:
         return 1
-    if values.ndim != 1 or not values.size > 0 or values.dtype.kind not in "iuf":
+    sound = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iuf"
+    if not sound or not np.isfinite(values[:samples]).all():
         raise CorruptFile(ifd.offset, f"tag {tag.name} holds no numbers")
     found = {int(v) for v in values[:samples].tolist()}
     if len(found) != 1:
@@ -260,6 +267,8 @@ def _offsets(ifd: Ifd, tiled: bool, total: int) -> NDArray[np.uint64]:
     tags = (Tag.TILE_OFFSETS, Tag.STRIP_OFFSETS)
     values = _numbers(ifd, *(tags if tiled else tags[::-1]))
     if values is None and ifd.first(Tag.COMPRESSION, NONE) == OLD_JPEG and Tag.JPEG_INTERCHANGE_FORMAT in ifd:
+        if total > MOST_PARTS:
+            raise CorruptFile(ifd.offset, f"none of {total} tiles or strips is listed")
         return np.zeros(total, np.uint64)
     if values is None:
         raise CorruptFile(ifd.offset, "no image data: neither strip nor tile offsets")

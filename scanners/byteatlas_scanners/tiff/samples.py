@@ -317,6 +317,8 @@ def _lerc(page: Page, rows: int) -> Chain:
         raise Unsupported(Reason.SAMPLES, "LERC with a predictor", page.ifd.name)
     steps = [_little(page), CodecSpec("numcodecs.imagecodecs_lerc")]
     parameters = page.ifd.array(Tag.LERC_PARAMETERS)
+    if parameters is not None and (parameters.ndim != 1 or parameters.dtype.kind not in "iu"):
+        raise CorruptFile(page.ifd.offset, "LERC with parameters that are no numbers")
     extra = int(parameters[1]) if parameters is not None and len(parameters) > 1 else 0
     after = {0: None, 1: BYTE_COMPRESSIONS[DEFLATE], 2: BYTE_COMPRESSIONS[ZSTD]}
     if extra not in after:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from byteatlas.api.combination import Input, inputs_as_groups
@@ -49,8 +49,9 @@ def append(
             being a conflict.
         access: how all of it may be reached; ``storage_options`` and ``policy`` are short for one.
 
-    Several processes may append to one map. On this machine they take turns, with a lock beside the map. On object
-    storage the map is looked at again before it is written, and what was added by others meanwhile is read first.
+    Several processes may append to one map; they take turns, with a lock beside the map. Object storage (through
+    obstore, or S3 through s3fs) replaces the map only if it is still the one that was read; where it is not, what was
+    added by others is read first. Other storage is looked at again before it is written.
 
     Raises `Conflict` and `Forbidden` as `combine` and `write` do, and `Conflict` when others keep the map for too long;
     the map is unchanged then.
@@ -60,16 +61,17 @@ def append(
     )
     if isinstance(target, MutableMapping):
         return _to_references(target, asked)
-    from byteatlas.io.locks import locked
+    from byteatlas.io.writing.leases import one_writer
+    from byteatlas.io.writing.versions import Overtaken
 
     if not isinstance(target, (str, os.PathLike)):
         raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
     url = os.fspath(target)
-    with locked(url):
+    with one_writer(url, asked.access or DEFAULT) as renew:
         for _ in range(TRIES):
             try:
-                return _to_map(url, asked)
-            except _Overtaken:
+                return _to_map(url, asked, renew)
+            except Overtaken:
                 continue
     raise Conflict([f"{url} was written by others {TRIES} times while this was added: nothing was added"], "append")
 
@@ -95,10 +97,6 @@ class _Found:
     access: Access
 
 
-class _Overtaken(Exception):
-    """The map is no longer the one that was read."""
-
-
 def _to_references(target: MutableMapping[str, JSON], asked: _Asked) -> Appended:
     found = _added(target, "the map", asked)
     if found.result is not None:
@@ -106,12 +104,13 @@ def _to_references(target: MutableMapping[str, JSON], asked: _Asked) -> Appended
     return found.report
 
 
-def _to_map(url: str, asked: _Asked) -> Appended:
+def _to_map(url: str, asked: _Asked, renew: Callable[[], None]) -> Appended:
     """Read the map, add to it, and write it if it is still the one that was read."""
     from byteatlas.combining.update import update_parquet
     from byteatlas.io.locks import version_of
+    from byteatlas.io.writing.versions import Overtaken
     from byteatlas.manifest.origin import check_written
-    from byteatlas.manifest.references import is_parquet_map
+    from byteatlas.manifest.references import is_parquet_map, write_references
 
     reach = asked.access or DEFAULT
     parquet = is_parquet_map(url, reach)
@@ -121,16 +120,17 @@ def _to_map(url: str, asked: _Asked) -> Appended:
     if found.result is None:
         return found.report
     if version_of(document, reach) != before:
-        raise _Overtaken
+        raise Overtaken(url)
     if parquet:
         for group in found.groups:
             for _, node in group.walk():
                 if isinstance(node, VirtualArray):
                     node.manifest.load()  # now its sources are known
         check_written(found.result, found.access.policy)
-        update_parquet(found.result, url, access=found.access)
-    else:
-        write(found.result, url, format="json", access=found.access)  # as it is, whatever its name says
+        update_parquet(found.result, url, access=found.access, version=before, renew=renew)
+    else:  # in its form, whatever its name says
+        renew()
+        write_references(found.result, url, "json", access=found.access, version=before)
     return found.report
 
 

@@ -32,8 +32,23 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(command)
 
 
+CREDENTIALS = (
+    "Who is asked for credentials for the URLs below a prefix: environment, profile=NAME, anonymous, requester_pays, "
+    "earthdata, or the name of a plugin."
+)
+
+
+def _remembered(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Options that `_access` puts together."""
+    ctx.meta[f"access.{param.name}"] = value
+
+
 def storage_option(command: F) -> F:
-    """``--storage-options``: fsspec's options, as JSON or as the name of a JSON file. With it comes ``--stats``."""
+    """``--storage-options``, as JSON or as the name of a JSON file, ``--credentials`` and ``--backend``."""
+    backends = click.Choice(["obstore", "fsspec"])
+    hidden: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _remembered}
+    command = click.option("--backend", type=backends, help="What opens s3, gs and az URLs.", **hidden)(command)
+    command = click.option("--credentials", multiple=True, metavar="PREFIX=NAME", help=CREDENTIALS, **hidden)(command)
     command = click.option(
         "--stats",
         is_flag=True,
@@ -47,7 +62,7 @@ def storage_option(command: F) -> F:
         "access",
         callback=_access,
         metavar="JSON|FILE",
-        help="fsspec options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
+        help="Storage options as JSON, or a file that holds them; keys with :// are options for URLs below them.",
     )(command)
 
 
@@ -65,8 +80,14 @@ def absent_parts_option(command: F) -> F:
 def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Access:
     from byteatlas.io.access import DEFAULT, Access
 
+    backend, given = ctx.meta.get("access.backend"), ctx.meta.get("access.credentials") or ()
+    pairs = [entry.partition("=") for entry in given]
+    if not all(mark and "://" in prefix for prefix, mark, _ in pairs):
+        raise click.BadParameter("--credentials is PREFIX=NAME: s3://bucket/=anonymous")
+    credentials = {prefix: name for prefix, _, name in pairs}
     if value is None:
-        return _counted(ctx, Access()) if ctx.meta.get(STATS) else DEFAULT
+        found = Access(backend=backend, credentials=credentials) if backend or credentials else None
+        return _counted(ctx, found or Access()) if ctx.meta.get(STATS) else found or DEFAULT
     try:
         text = value if value.lstrip().startswith("{") else _text_of(value)
         parsed = json.loads(text)
@@ -74,7 +95,7 @@ def _access(ctx: click.Context, param: click.Parameter, value: str | None) -> Ac
         raise click.BadParameter(str(error)) from error
     if not isinstance(parsed, dict):
         raise click.BadParameter("not a JSON object")
-    found = Access(parsed)
+    found = Access(parsed, backend=backend, credentials=credentials)
     return _counted(ctx, found) if ctx.meta.get(STATS) else found
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import absolute
 from byteatlas.io.output import new_folder
+from byteatlas.io.writing.versions import FileVersion
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
 from byteatlas.manifest.kinds.window import WindowManifest
@@ -29,11 +30,19 @@ def update_parquet(
     *,
     access: Access = DEFAULT,
     options: MapWriteOptions | None = None,
+    version: FileVersion | None = None,
+    renew: Callable[[], None] = lambda: None,
 ) -> None:
     """Write ``node`` over the Parquet map at ``url``, from which some of its manifests read.
 
     Rows in front of the first changed one stay in their files. The old map is replaced as a whole; on object stores
     new files are written before the metadata that makes them count. The size of part files stays.
+
+    Args:
+        version: the state in which the metadata must be when they are replaced, where the storage can compare.
+        renew: called before each file is written (see `byteatlas.io.writing.leases`).
+
+    Raises `Overtaken` when others wrote the map meanwhile.
     """
     url = absolute(url).rstrip("/")
     where = f"{url}/.zmetadata"
@@ -47,11 +56,13 @@ def update_parquet(
     pinned_arrays = [replace(a, manifest=pinned(a.manifest, url, a.path)) for a in arrays]
     with new_folder(url, access.storage_options, keep=True) as folder:
         for array in pinned_arrays:
+            renew()
             write_parts(array, folder, options, seen, unchanged_rows(array.manifest, url, array.path))
         whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
         if options.sources:
             whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}
-        folder.put(".zmetadata", json_text(whole).encode())
+        renew()
+        folder.put(".zmetadata", json_text(whole).encode(), version)
 
 
 def pinned(manifest: Manifest, url: str, path: str) -> Manifest:

@@ -11,7 +11,7 @@ from byteatlas.io.policy import Policy
 from byteatlas.io.retry import Retry
 from byteatlas.io.source import Source
 from byteatlas.io.stamp import Check
-from byteatlas.io.storage_options import NO_OPTIONS, StorageOptions
+from byteatlas.io.storage_options import NO_OPTIONS, Providers, StorageOptions, providers_of
 from byteatlas.io.urls import place
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from byteatlas.io.traffic.counters import Counters
     from byteatlas.io.traffic.traffic import Meter, Traffic
 
-Backend: TypeAlias = Literal["fsspec"]
+if TYPE_CHECKING:
+    from byteatlas.io.credentials.contract import CredentialProvider
+
+Backend: TypeAlias = Literal["obstore", "fsspec"]
 AbsentParts: TypeAlias = Literal["raise", "missing"]
 Gaps: TypeAlias = Literal["measured", "fixed"]
 RETRY = Retry()
@@ -37,15 +40,20 @@ class Access:
     """How bytes may be reached. It can be compared, hashed and sent to other processes, and prints no secrets.
 
     Attributes:
-        storage_options: fsspec's, for all URLs or (keys with ``://``) for the URLs below a prefix.
+        storage_options: of fsspec's back ends or of obstore, for all URLs or (keys with ``://``) for the URLs below a
+            prefix.
         policy: which URLs maps and files may lead to; None = by origin: what came from the network to nothing on this
             machine.
-        backend: what opens URLs that are no local paths.
+        backend: what opens the URLs of object storage (s3, gs, az): obstore or fsspec; None = obstore where it is
+            installed and knows the options. All other URLs are fsspec's.
         retry: how often, and how soon, a transient failure is tried again.
         stamps: what of a source is compared with the record that a map has of it (see `byteatlas.io.stamp`).
         absent_parts: what part files of a Parquet map mean that are not there: an error, since they may be lost, or
             (``"missing"``) chunks that were never written, which some writers leave out so.
         files: open files that the caller handed in, each under its own URL.
+        credentials: who is asked for storage options, for the URLs below a prefix, when they are needed and again when
+            they expire: functions from a URL to options, or names (``"environment"``, ``"profile=NAME"``,
+            ``"anonymous"``, ``"requester_pays"``, ``"earthdata"``, or of a plugin).
         gaps: which ranges of remote files become one request: by the ``measured`` latency and bandwidth of the server,
             or (``"fixed"``) always the same ones (see `ReadOptions.gap`).
         traffic: counts and measures what goes over the network; copies of the value share it. None: nothing is counted,
@@ -57,20 +65,26 @@ class Access:
 
     storage_options: Mapping[str, JSON] = NO_OPTIONS
     policy: Policy | None = None
-    backend: Backend = "fsspec"
+    backend: Backend | None = None
     retry: Retry = RETRY
     stamps: Check = "free"
     absent_parts: AbsentParts = "raise"
     files: tuple[Source, ...] = ()
+    credentials: Mapping[str, str | CredentialProvider] | Providers = ()
     gaps: Gaps = "measured"
     traffic: Traffic | None = field(default_factory=_traffic, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.storage_options, Mapping):
             raise BadRequest(f"storage_options is {type(self.storage_options).__name__}, a dict was expected")
-        object.__setattr__(self, "storage_options", StorageOptions.of(self.storage_options))
-        if self.backend != "fsspec":
-            raise BadRequest(f"no backend {self.backend!r}; known: fsspec")
+        given = StorageOptions.of(self.storage_options)
+        backend = given.backend if self.backend is None else self.backend
+        if backend is not None and backend not in get_args(Backend):
+            raise BadRequest(f"no backend {backend!r}; known: {', '.join(get_args(Backend))}")
+        providers = providers_of(self.credentials) or given.providers
+        object.__setattr__(self, "backend", backend)
+        object.__setattr__(self, "credentials", providers)
+        object.__setattr__(self, "storage_options", StorageOptions(given, backend, providers))
         if self.stamps not in get_args(Check):
             raise BadRequest(f"stamps is {self.stamps!r}; known: {', '.join(get_args(Check))}")
         if self.absent_parts not in get_args(AbsentParts):
@@ -173,7 +187,7 @@ def merged(parts: Sequence[tuple[Access, Callable[[], Iterable[str]]]]) -> Acces
     for access, urls in parts:
         groups.setdefault(access, set()).update(map(place, urls()))
     files = tuple(dict.fromkeys(f for access in groups for f in access.files))
-    plain = {replace(access, storage_options=NO_OPTIONS, files=()) for access in groups}
+    plain = {replace(access, storage_options=NO_OPTIONS, files=(), credentials=()) for access in groups}
     if len(plain) > 1:
         raise BadRequest(
             "what is to be combined was opened with different policies or settings: say which with access="
@@ -187,4 +201,9 @@ def merged(parts: Sequence[tuple[Access, Callable[[], Iterable[str]]]]) -> Acces
         for prefix, value in mine.items():
             if options.setdefault(prefix, value) != value:
                 raise BadRequest(f"{prefix} was opened with two different storage options: say which with access=")
-    return replace(first, storage_options=options, files=files)
+    providers: dict[str, str | CredentialProvider] = {}
+    for access in groups:
+        for prefix, provider in providers_of(access.credentials):
+            if providers.setdefault(prefix, provider) != provider:
+                raise BadRequest(f"{prefix} has two providers of credentials: say which with access=")
+    return replace(first, storage_options=options, files=files, credentials=providers)

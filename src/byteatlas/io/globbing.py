@@ -1,4 +1,4 @@
-"""Patterns of names (``maps/*.json``), looked up on this machine or with fsspec."""
+"""Patterns of names (``maps/*.json``), looked up on this machine or at the storage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from byteatlas.errors import FetchFailed, NotFound
 from byteatlas.io.local import local_path
-from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import JSON
 
 
@@ -31,12 +30,12 @@ def expanded(pattern: str, storage_options: Mapping[str, JSON] | None = None) ->
 
 
 def _remote(pattern: str, storage_options: Mapping[str, JSON] | None) -> list[str]:
-    from fsspec.core import url_to_fs
-
     from byteatlas.io.sources.faults import backend_errors, failure
+    from byteatlas.io.sources.filesystem import file_system
 
     try:
-        system, path = url_to_fs(pattern, **StorageOptions.of(storage_options).for_url(pattern))
+        living, path = file_system(pattern, storage_options)
+        system = living()
         return sorted(str(system.unstrip_protocol(name)) for name in system.glob(path))
     except NotImplementedError as error:
         raise FetchFailed(pattern, "names cannot be listed there") from error

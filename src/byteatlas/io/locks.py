@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from byteatlas.errors import Conflict, FetchFailed
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import local_path
-from byteatlas.io.stamp import stamp_of
+from byteatlas.io.stamp import number_of, stamp_of
+from byteatlas.io.writing.versions import FileVersion
 
 PATIENCE = 600.0
 """Seconds that a writer waits for others."""
@@ -23,7 +24,8 @@ def locked(url: str, patience: float = PATIENCE) -> Iterator[None]:
     """Holds a lock on a file or folder, which need not be there; processes and threads take turns.
 
     The lock is that of a file beside it, ``.NAME.lock``, which is removed at the end. The system lets go of it when its
-    process dies. Object storage, and file systems without locks, have none: there nothing is held (see `version_of`).
+    process dies. File systems without locks have none: there nothing is held (see `version_of`). For object storage see
+    `byteatlas.io.writing.leases`.
 
     Raises:
         Conflict: others did not finish in time.
@@ -87,10 +89,10 @@ def _is_under(fd: int, path: str) -> bool:
         return False
 
 
-def version_of(url: str, access: Access = DEFAULT) -> tuple[int, str | None]:
-    """The size and stamp (ETag, generation, time of change) of a file: another one says that it was written again.
+def version_of(url: str, access: Access = DEFAULT) -> FileVersion:
+    """The state of a file: another one says that it was written again.
 
     Raises `FetchFailed` when it is not there.
     """
     source = access.open(url)
-    return source.size(), stamp_of(source)
+    return FileVersion(source.size(), stamp_of(source), number_of(source))

@@ -11,11 +11,11 @@ from byteatlas.io.local import LocalSource, local_path
 from byteatlas.io.policy import Policy
 from byteatlas.io.retry import Retry, Retrying
 from byteatlas.io.source import Opener, Source
-from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
+from byteatlas.io.sources.filesystem import LivingFileSystem, file_system, object_source
 from byteatlas.io.sources.remote import FsspecSource
 from byteatlas.io.stamp import Check, checked
 from byteatlas.io.storage_options import StorageOptions
-from byteatlas.io.urls import WEB
+from byteatlas.io.urls import OBJECTS, WEB
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def open_source(
     policy: Policy | None = None,
     meter: Callable[[str], Meter] | None = None,
 ) -> Source:
-    """The source for one URL: a local file, or anything fsspec can open.
+    """The source for one URL: a local file, or anything fsspec or obstore can open.
 
     Args:
         policy: where a server may send us on to.
@@ -39,7 +39,7 @@ def open_source(
     """
     if local_path(url) is not None:
         return LocalSource(url)
-    fs, path = file_system(url, StorageOptions.of(storage_options).for_url(url))
+    fs, path = file_system(url, storage_options)
     counting = None if meter is None else meter(url)
     return remote_source(fs, path, url, retry or Retry(), policy or Policy(), counting)
 
@@ -47,7 +47,7 @@ def open_source(
 def remote_source(
     fs: LivingFileSystem, path: str, url: str, retry: Retry, policy: Policy, meter: Meter | None = None
 ) -> Source:
-    """An object of one of fsspec's file systems, tried again where that may help.
+    """An object of a file system, tried again where that may help.
 
     Args:
         path: the object's name in the file system.
@@ -58,6 +58,8 @@ def remote_source(
         from byteatlas.io.traffic.traffic import Traffic
 
         meter = Traffic().meter(url)
+    if not OBJECTS.isdisjoint(fs.protocols) and (found := object_source(fs, path, url, retry.deadline)) is not None:
+        return Retrying(found, retry, meter=meter)
     if WEB.isdisjoint(fs.protocols):
         return Retrying(FsspecSource.on(fs, path, url), retry, meter=meter)
     from byteatlas.io.sources.http import HttpSource

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from stat import S_IMODE
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.local import local_path
-from byteatlas.io.storage_options import StorageOptions
+from byteatlas.io.writing.remote import RemoteFolder, remote_file
+from byteatlas.io.writing.versions import FileVersion
 from byteatlas.types import JSON, Buffer
 
 if TYPE_CHECKING:
@@ -27,21 +28,30 @@ class Sink(Protocol):
 class Folder(Protocol):
     """Something that named files are put into."""
 
-    def put(self, name: str, data: Buffer) -> None:
-        """Write one file; ``name`` may hold slashes."""
+    def put(self, name: str, data: Buffer, version: FileVersion | None = None) -> None:
+        """Write one file; ``name`` may hold slashes.
+
+        Raises `Overtaken` where there is an object in another state than ``version``, and the storage can compare.
+        """
         ...
 
 
 @contextmanager
-def new_file(url: str, storage_options: Mapping[str, JSON] | None = None) -> Iterator[Sink]:
+def new_file(
+    url: str, storage_options: Mapping[str, JSON] | None = None, version: FileVersion | None = None
+) -> Iterator[Sink]:
     """A file to be written; it appears under its name only when the block ends without an error.
+
+    Args:
+        version: the state that an object must still be in when it is replaced, where the storage can compare.
 
     Raises:
         FetchFailed: it cannot be written.
+        Overtaken: the object is in another state.
     """
     path = local_path(url)
     if path is None:
-        with _remote_file(url, storage_options) as stream:
+        with remote_file(url, storage_options, version) as stream:
             yield stream
         return
     path = _behind_links(path)
@@ -122,34 +132,13 @@ def _forget(draft: str) -> None:
         os.unlink(draft)
 
 
-@contextmanager
-def _remote_file(url: str, storage_options: Mapping[str, JSON] | None) -> Iterator[IO[bytes]]:
-    from fsspec.core import url_to_fs
-
-    options = StorageOptions.of(storage_options).for_url(url)
-    try:
-        system, path = url_to_fs(url, **options)
-        stream = system.open(path, "wb", autocommit=False)
-    except (OSError, ValueError, NotImplementedError) as error:
-        raise FetchFailed(url, f"cannot be written: {error}") from error
-    try:
-        yield stream
-        stream.close()
-        stream.commit()
-    except BaseException:
-        stream.closed = True
-        with suppress(OSError, NotImplementedError):  # nothing was committed: nothing is left under the name
-            stream.discard()
-        raise
-
-
 class _LocalFolder:
     """Files below a folder; each has the mode of the one that it replaces, which lies in ``old``."""
 
     def __init__(self, root: Path, old: Path | None = None) -> None:
         self._root, self._old = root, old
 
-    def put(self, name: str, data: Buffer) -> None:
+    def put(self, name: str, data: Buffer, version: FileVersion | None = None) -> None:
         path = self._root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -158,22 +147,12 @@ class _LocalFolder:
             _keep_mode(str(there if there.exists() else self._old / ".zmetadata"), str(path))
 
 
-class _RemoteFolder:
-    def __init__(self, system: Any, root: str) -> None:
-        self._system, self._root = system, root.rstrip("/")
-
-    def put(self, name: str, data: Buffer) -> None:
-        path = f"{self._root}/{name}"
-        self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
-        self._system.pipe_file(path, bytes(data))
-
-
 class _LinkedFolder(_LocalFolder):
     """A folder that shares files with another one, which must not change: its files are replaced, never written to."""
 
-    def put(self, name: str, data: Buffer) -> None:
+    def put(self, name: str, data: Buffer, version: FileVersion | None = None) -> None:
         (self._root / name).unlink(missing_ok=True)
-        super().put(name, data)
+        super().put(name, data, version)
 
 
 @contextmanager
@@ -188,15 +167,7 @@ def new_folder(url: str, storage_options: Mapping[str, JSON] | None = None, *, k
     """
     path = local_path(url)
     if path is None:
-        from fsspec.core import url_to_fs
-
-        try:
-            system, root = url_to_fs(url, **StorageOptions.of(storage_options).for_url(url))
-            yield _RemoteFolder(system, root)
-        except ByteatlasError:
-            raise
-        except (OSError, NotImplementedError) as error:
-            raise FetchFailed(url, f"cannot be written: {error}") from error
+        yield RemoteFolder(url, storage_options)
         return
     import shutil
     from pathlib import Path

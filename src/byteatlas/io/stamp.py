@@ -35,6 +35,12 @@ def stamp_of(source: Source) -> str | None:
     return found
 
 
+def number_of(source: Source) -> str | None:
+    """The storage's own number for the state of a source that the answers so far were about, where it has them."""
+    found: str | None = getattr(_innermost(source), "version", None)
+    return found
+
+
 def facts_of(source: Source) -> SourceRecord:
     """What is known of a source without asking for anything: of local files as they were opened."""
     inner = _innermost(source)

@@ -1,36 +1,48 @@
-"""fsspec's storage options as one value that can be compared, hashed and pickled, and that prints no secrets."""
+"""Storage options as one value that can be compared, hashed and pickled, and that prints no secrets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from byteatlas.errors import BadRequest
 from byteatlas.io.urls import last_link, place, under
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
+
+if TYPE_CHECKING:
+    from byteatlas.io.credentials.asking import AskedOptions
+    from byteatlas.io.credentials.contract import CredentialProvider
 
 Frozen: TypeAlias = Any
 """An option's value in which mappings and lists are values that can be hashed; anything else is as it was given."""
 
 
 class StorageOptions(Mapping[str, JSON]):
-    """fsspec's options: for every URL, and for URLs under a prefix (the longest prefix wins).
+    """Options of back ends: for every URL, and for URLs under a prefix (the longest prefix wins).
 
     A key that holds ``://`` is a prefix, and its value the options for the URLs below it, beside the common ones. What
     is taken out is a copy: nobody can change the options of others.
+
+    Attributes:
+        backend: what opens URLs of object storage; None = obstore where it is installed, else fsspec.
+        providers: who is asked for more options, by prefix: functions, or the names of such.
 
     >>> StorageOptions({"anon": True, "s3://private/": {"key": "AKIA..."}})
     StorageOptions(anon, s3://private/: (key))
     """
 
-    __slots__ = ("_items",)
+    __slots__ = ("_items", "backend", "providers")
 
-    def __init__(self, options: Mapping[str, JSON] | None = None) -> None:
+    def __init__(
+        self, options: Mapping[str, JSON] | None = None, backend: str | None = None, providers: Providers = ()
+    ) -> None:
         self._items: Mapping[str, Frozen] = (
             options._items
             if isinstance(options, StorageOptions)
             else {k: _freeze(v) for k, v in (options or {}).items()}
         )
+        self.backend, self.providers = backend, providers
 
     @staticmethod
     def of(options: Mapping[str, JSON] | None) -> StorageOptions:
@@ -47,21 +59,25 @@ class StorageOptions(Mapping[str, JSON]):
         return len(self._items)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._items.items()))
+        return hash((frozenset(self._items.items()), self.backend, self.providers))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, StorageOptions):
-            return self._items == other._items
+            mine = (self._items, self.backend, self.providers)
+            return mine == (other._items, other.backend, other.providers)
         return NotImplemented if not isinstance(other, Mapping) else self == StorageOptions(other)
 
-    def __reduce__(self) -> tuple[type[StorageOptions], tuple[dict[str, JSON]]]:
-        return StorageOptions, (dict(self),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        for prefix, provider in self.providers:
+            _check_pickles(prefix, provider)
+        return StorageOptions, (dict(self), self.backend, self.providers)
 
     def __repr__(self) -> str:
         from byteatlas.masking import masked
 
         below = {p: ", ".join(options) for p, options in self.by_prefix.items()}
         names = [f"{masked(k)}: ({below[k]})" if k in below else k for k in self]
+        names += [f"{masked(prefix)}: {_name(provider)}" for prefix, provider in self.providers]
         return f"StorageOptions({', '.join(names)})"
 
     @property
@@ -78,7 +94,16 @@ class StorageOptions(Mapping[str, JSON]):
         if not common or not where:
             return self
         below = {p: {**common, **more} if under(p, where) else more for p, more in self.by_prefix.items()}
-        return StorageOptions({where: common} | below)
+        return StorageOptions({where: common} | below, self.backend, self.providers)
+
+    def asked(self, url: str) -> AskedOptions | None:
+        """The options for a URL that somebody is asked for a part of; None: all are known."""
+        if not self.providers:
+            return None
+        from byteatlas.io.credentials.asking import AskedOptions
+
+        best = max((p for p in self.providers if under(url, p[0])), key=lambda p: len(p[0]), default=None)
+        return None if best is None else AskedOptions(best[1], url, _Known(self.for_url(url)))
 
     @property
     def common(self) -> dict[str, JSON]:
@@ -93,6 +118,46 @@ class StorageOptions(Mapping[str, JSON]):
         below = self.by_prefix
         best = max((p for p in below if under(url, p)), key=len, default=None)
         return self.common if best is None else {**self.common, **below[best]}
+
+
+Providers: TypeAlias = "tuple[tuple[str, str | CredentialProvider], ...]"
+
+
+def providers_of(credentials: Mapping[str, str | CredentialProvider] | Providers) -> Providers:
+    """Providers by prefix, as a value. Raises `BadRequest` for what is neither."""
+    pairs = tuple(credentials.items()) if isinstance(credentials, Mapping) else tuple(credentials)
+    for prefix, provider in pairs:
+        if not (isinstance(prefix, str) and "://" in prefix):
+            raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")
+        if isinstance(provider, str):
+            from byteatlas.io.credentials.asking import provider_named
+
+            provider_named(provider)
+        elif not callable(provider):
+            raise BadRequest(f"credentials for {prefix}: a function from a URL to storage options, or a name")
+    return tuple(sorted(pairs, key=lambda pair: pair[0]))
+
+
+def _name(provider: str | CredentialProvider) -> str:
+    name: str = provider if isinstance(provider, str) else getattr(provider, "__qualname__", type(provider).__name__)
+    return name
+
+
+def _check_pickles(prefix: str, provider: str | CredentialProvider) -> None:
+    import pickle
+
+    try:
+        pickle.dumps(provider)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        why = f"the provider of credentials for {prefix} cannot be sent to other processes"
+        raise BadRequest(f"{why}: make it a function of a module, or give its name") from error
+
+
+class _Known(dict[str, JSON]):
+    """Options in an error or a report: their names."""
+
+    def __repr__(self) -> str:
+        return f"({', '.join(self)})"
 
 
 @dataclass(frozen=True, slots=True)

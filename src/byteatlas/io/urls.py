@@ -13,6 +13,9 @@ from typing import NamedTuple
 from byteatlas.io.local import absolute, local_path
 
 WEB = frozenset({"http", "https"})
+S3 = frozenset({"s3", "s3a"})
+OBJECTS = frozenset({*S3, "gs", "gcs", "az", "abfs", "abfss", "adl"})
+"""Protocols of object storage, which obstore knows as fsspec does (`byteatlas.io.sources.objects`)."""
 _PORTS = {"http": "80", "https": "443"}
 _CONTROL = frozenset(map(chr, (*range(32), 127)))
 THIS_HOST = "localhost"

@@ -17,6 +17,7 @@ from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.io.sources.open_file import OPEN_FILE
+from byteatlas.io.writing.versions import FileVersion
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
 from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
@@ -129,6 +130,7 @@ def write_references(
     options: MapWriteOptions | None = None,
     access: Access = DEFAULT,
     progress: OnProgress | None = None,
+    version: FileVersion | None = None,
 ) -> None:
     """Write a tree as a reference map. An interrupted write leaves what was there before.
 
@@ -177,7 +179,10 @@ def write_references(
         case "json" | "json-v0":
             from byteatlas.manifest.json.write import write_json
 
-            with new_file(url, access.storage_options) as sink, compressing(sink, url) as stream:
+            with (
+                new_file(url, access.storage_options, version) as sink,
+                compressing(sink, url) as stream,
+            ):
                 write_json(node, stream, options, version=1 if form == "json" else 0, tell=tell)
                 check_again()
         case "dmrpp":

@@ -9,12 +9,12 @@ def size_text(n: int) -> str:
     >>> size_text(0), size_text(999), size_text(1234), size_text(5_300_000_000)
     ('0 B', '999 B', '1.2 kB', '5.3 GB')
     """
-    value = float(n)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if value < 999.5 or unit == "TB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    raise AssertionError("unreachable")
+    if n < 1000:
+        return f"{n} B"
+    value, units = n / 1000, ["kB", "MB", "GB", "TB"]
+    while value >= 999.5 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    return f"{value:.1f} {units[0]}"
 
 
 def count_text(n: int, one: str, many: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Any fsspec URL as a store."""
+"""Any URL that fsspec or obstore opens as a store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RemoteStore:
         protocol, _, place = self._url.partition("://")
         if not (protocol and place) and "::" not in url:  # without its slashes it would be a local name
             raise BadRequest(f"{url} names no place")
-        self._living, root = file_system(self._url, access.options_for(self._url))
+        self._living, root = file_system(self._url, access.storage_options)
         self._root = root.rstrip("/")
         self._meter = access.meter(self._url)
         self._living.forget(self._root)

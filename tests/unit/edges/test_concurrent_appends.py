@@ -17,6 +17,7 @@ import pytest
 
 import byteatlas as ba
 from byteatlas.io import locks
+from byteatlas.io.writing.versions import FileVersion
 
 COMMAND = """
 import sys, byteatlas as ba
@@ -73,9 +74,9 @@ def test_a_map_that_others_write_is_read_again(target: str, tmp_path: Path, monk
     opened: Any = ba.open(url)
     assert opened["x"][...].tolist() == [0, 1, 2]
 
-    def always(where: str, *_: Any) -> Any:
+    def always(where: str, *_: Any) -> FileVersion:
         calls.append(where)
-        return len(calls), None
+        return FileVersion(len(calls))
 
     monkeypatch.setattr(locks, "version_of", always)
     with pytest.raises(ba.Conflict, match="written by others"):
@@ -116,7 +117,7 @@ def test_a_map_in_storage_whose_name_says_nothing(form: Any, tmp_path: Path, mon
     looked: list[str] = []
     real = locks.version_of
 
-    def version_of(url: str, access: ba.Access) -> tuple[int, str | None]:
+    def version_of(url: str, access: ba.Access) -> FileVersion:
         looked.append(url)
         return real(url, access)
 

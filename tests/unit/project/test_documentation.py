@@ -20,8 +20,8 @@ PAGES = [
 ENCODINGS = "byteatlas.encodings"
 """The codec of arrays whose files differ (`byteatlas.meta.encodings`)."""
 DATA_TYPES = frozenset({"byteatlas.object", "byteatlas.subarray", "byteatlas.vlen"})
-ENTRY_POINTS = "byteatlas.scanners"
-OTHERS = DATA_TYPES | {ENCODINGS, ENTRY_POINTS}
+ENTRY_POINTS = frozenset({"byteatlas.scanners", "byteatlas.credentials"})
+OTHERS = DATA_TYPES | ENTRY_POINTS | {ENCODINGS}
 """Names that are no modules, beside those of codecs."""
 GONE = frozenset(
     {

@@ -57,7 +57,7 @@ def read_btree1(form: Form, address: int, space: Space) -> Parse[Table]:
         height = nodes.level - 1
         places = np.concatenate(children).tolist()
         bounds = np.concatenate(keys)
-        if len(places) * 24 > form.size:
+        if len(places) * size > form.size:  # nodes have their full size, and do not overlap
             raise CorruptFile(form.base + address, "more B-tree nodes than the file has room for")
     raise CorruptFile(form.base + address, "a B-tree that is too deep")
 

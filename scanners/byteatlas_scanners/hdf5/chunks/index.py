@@ -32,7 +32,7 @@ def read_chunks(form: Form, layout: Chunked, space: Space) -> Parse[Table]:
         case Index.BTREE1:
             table = yield from read_btree1(form, layout.address, space)
         case Index.SINGLE:
-            return _single(layout, space)
+            table = _single(layout, space)
         case Index.IMPLICIT:
             return _implicit(form, layout.address, space)
         case Index.FIXED_ARRAY:

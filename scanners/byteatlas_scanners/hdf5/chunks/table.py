@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import CorruptFile
 from byteatlas.values import dataclass, field
 from byteatlas_scanners.hdf5.format.wire import Form
 
@@ -114,12 +113,12 @@ def from_linear(
     """A table from a run of elements of an array index (fixed, extensible, implicit).
 
     Element ``first + i`` is the chunk with that C-order index in the *largest* grid, its axes taken in ``order``
-    (an extensible array puts the unlimited axis first).
+    (an extensible array puts the unlimited axis first; no other axis may be unlimited).
     """
     full, grid = space.full_grid, space.grid
     n = len(address)
     slow = order[0]
-    inner = [full[a] for a in order[1:]]
+    inner = [n for n in (full[a] for a in order[1:]) if n is not None]
     if order == tuple(range(len(grid))) and tuple(inner) == grid[1:]:  # the linear index is the flat one
         total = math.prod(grid)
         stop = max(0, min(n, total - first))
@@ -129,8 +128,6 @@ def from_linear(
     rest = np.arange(first, first + n, dtype=np.int64)
     scaled: list[NDArray[Any]] = [rest] * len(grid)
     for axis, count in zip(reversed(order[1:]), reversed(inner), strict=True):
-        if count is None:
-            raise CorruptFile(0, "an array of chunks with two unlimited dimensions")
         rest, here = np.divmod(rest, max(count, 1))
         scaled[axis] = here
     scaled[slow] = rest

@@ -77,7 +77,7 @@ def read_header(form: Form, address: int) -> Parse[ObjectHeader]:
             return (yield from _version2(form, address, head))
         if head[:1] == b"\x01":
             return (yield from _version1(form, address, head))
-    except struct.error as error:
+    except (struct.error, IndexError) as error:
         raise CorruptFile(form.base + address, "an object header is cut off") from error
     raise CorruptFile(form.base + address, "no object header")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 from byteatlas.errors import CorruptFile, Unsupported
 from byteatlas.manifest.model import SourceInfo
 from byteatlas.scanning.contract import Ahead, Parse
@@ -87,13 +85,6 @@ def read_start(source: SourceInfo) -> Parse[Start]:
         head = head[base:]
     if len(head) < 16:
         raise CorruptFile(base, "the superblock is cut off")
-    try:
-        return (yield from _by_version(source, base, head))
-    except struct.error as error:
-        raise CorruptFile(base, "the superblock is damaged") from error
-
-
-def _by_version(source: SourceInfo, base: int, head: bytes) -> Parse[Start]:
     version = head[8]
     if version in (0, 1):
         return (yield from _old(source, base, head, version))
@@ -174,7 +165,7 @@ def _extended(form: Form, header: ObjectHeader) -> Form:
             cursor.skip(1)
             chunk_k, group_k, leaf_k = cursor.u16(), cursor.u16(), cursor.u16()
             if not (chunk_k and group_k and leaf_k):
-                raise CorruptFile(header.address, "B-trees of rank 0")
+                raise CorruptFile(form.base + header.address, "B-trees of rank 0")
             form = replace(form, chunk_k=chunk_k, group_k=group_k, leaf_k=leaf_k)
         elif message.type == SHARED_TABLE:
             cursor.skip(1)

@@ -68,7 +68,7 @@ def fetch(form: Form, heap: Heap, ids: Sequence[bytes]) -> Parse[list[bytes]]:
         elif kind == 0x10:
             huge.append(i)
         elif kind == 0x20:
-            out[i] = _tiny(heap, key)
+            out[i] = _tiny(form, heap, key)
         else:
             raise CorruptFile(form.base + heap.address, f"a heap id of unknown kind {key[0]:#x}")
     if managed:
@@ -78,13 +78,13 @@ def fetch(form: Form, heap: Heap, ids: Sequence[bytes]) -> Parse[list[bytes]]:
     return [data for data in out if data is not None]
 
 
-def _tiny(heap: Heap, key: bytes) -> bytes:
+def _tiny(form: Form, heap: Heap, key: bytes) -> bytes:
     if heap.id_size - 1 <= 16:
         length, at = (key[0] & 0x0F) + 1, 1
     else:
         length, at = ((key[0] & 0x0F) << 8 | key[1]) + 1, 2
     if at + length > len(key):
-        raise CorruptFile(heap.address, "a tiny heap object longer than its id")
+        raise CorruptFile(form.base + heap.address, "a tiny heap object longer than its id")
     return key[at : at + length]
 
 

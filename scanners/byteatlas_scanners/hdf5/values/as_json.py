@@ -74,8 +74,8 @@ class Lookup:
     def sequences(self, data: bytes, count: int, width: int) -> list[bytes]:
         """The bytes behind ``count`` variable-length elements of ``width`` bytes each."""
         kind = self.record()
-        if kind.itemsize * count > len(data):
-            raise CorruptFile(self.context.form.base, "variable-length elements are cut off")
+        if kind.itemsize * count != len(data):  # a type of another size: its elements would be read out of step
+            raise CorruptFile(self.context.form.base, f"{count} variable-length elements in {len(data)} bytes")
         nowhere = (0, self.context.form.undefined)
         out = []
         last, objects = -1, None  # neighbours mostly lie in one collection

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from byteatlas.errors import FetchFailed
-from byteatlas.io.urls import last_link, place
+from byteatlas.io.urls import OBJECTS, last_link, place, protocol_of
 from byteatlas.types import ByteRange
 
 GONE = frozenset({404, 410})
@@ -24,6 +24,7 @@ _PASSING_CODES = frozenset({
     "SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling", "ThrottlingException",
     "503", "500", "RequestLimitExceeded", "BandwidthLimitExceeded", "502", "504", "429",
 })  # fmt: skip
+_OVERTAKEN = frozenset({409, 412, "PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
 _PASSING_ERRNO = frozenset({
     errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.EPIPE, errno.ETIMEDOUT, errno.EAGAIN, errno.EINTR,
     errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ENETRESET, errno.EBUSY,
@@ -119,10 +120,16 @@ def failure(url: str, error: BaseException, where: ByteRange | None = None) -> F
     return FetchFailed(url, text, where, transient=passing and not denied, absent=absent, denied=denied)
 
 
+def was_overtaken(error: BaseException) -> bool:
+    """Whether a condition of a write was not met (RFC 9110 15.5.13; Amazon S3: conditional writes)."""
+    return any(_status(e) in _OVERTAKEN for e in _causes(error))
+
+
 def hint(url: str) -> str:
     """What a denied request may need."""
     prefix = place(last_link(url))
-    return f"; {prefix} may need credentials: storage_options={{'{prefix}': {{...}}}}" if prefix else ""
+    public = " ({'anon': True} if it is open to all)" if protocol_of(prefix) in OBJECTS else ""
+    return f"; {prefix} may need credentials: storage_options={{'{prefix}': {{...}}}}{public}" if prefix else ""
 
 
 def _told(chain: list[BaseException]) -> str:

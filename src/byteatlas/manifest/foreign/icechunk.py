@@ -95,7 +95,7 @@ def write_icechunk(
     documents, arrays = node_documents(as_version3(node))
     prefixes = {_url(p): s for p, s in chosen.containers.items()}
     local = {_folder(s.url) for a in arrays for s in a.manifest.load().sources if local_path(s.url) is not None}
-    common = posixpath.commonpath(local) + "/" if local else None
+    common = posixpath.commonpath(local).rstrip("/") + "/" if local else None
     if common is not None:
         if common == "/":
             raise BadRequest("the local sources share no folder; Icechunk needs one to allow access to")

@@ -68,7 +68,10 @@ def _zip_member(source: Source, info: zipfile.ZipInfo) -> ArchiveMember:
 
 
 def tar_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
-    """The members of an uncompressed tar archive by name (the last of a name counts, as when it is unpacked)."""
+    """The members of an uncompressed tar archive by name (the last of a name counts, as when it is unpacked).
+
+    tarfile itself refuses an archive that ends before its last member does.
+    """
     try:
         with open_file(source) as file, tarfile.TarFile(fileobj=file) as archive:
             found = {m.name: m for m in archive.getmembers() if m.isreg()}
@@ -76,13 +79,10 @@ def tar_members(source: Source) -> Mapping[str, Callable[[], ArchiveMember]]:
         if isinstance(error, FetchFailed):
             raise
         raise CorruptFile(0, f"not a readable tar archive ({error})", source.url) from error
-    size = source.size()
 
     def member(info: tarfile.TarInfo) -> ArchiveMember:
         if info.issparse():
             return ArchiveMember(None, "sparse")
-        if info.offset_data + info.size > size:
-            raise CorruptFile(info.offset_data, "a member reaches beyond the end of the archive", source.url)
         return ArchiveMember(ByteRange(info.offset_data, info.size))
 
     return {name: partial(member, info) for name, info in found.items()}

@@ -172,8 +172,6 @@ class ParquetMap:
             columns = {n: single_chunk(table.column(n)) for n in table.column_names}
             return self._rows(columns, where)
         except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
-            if isinstance(error, (InvalidMetadata, FetchFailed)):
-                raise
             raise InvalidMetadata(where, f"not a readable Parquet file ({error})"[:300]) from error
 
     def _rows(self, columns: Mapping[str, Any], where: str) -> _Part:

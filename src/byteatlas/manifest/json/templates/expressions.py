@@ -167,7 +167,7 @@ class Templates:
 
 
 class _Parser:
-    """Precedence climbing over one expression, evaluated as it is read."""
+    """Precedence climbing over one expression, evaluated as it is read. The order of operators is Jinja2's."""
 
     def __init__(self, text: str, templates: Templates, scope: Scope, depth: int) -> None:
         if len(text) > 1000:
@@ -190,34 +190,42 @@ class _Parser:
         return self._tokens[self._at][0] if self._at < len(self._tokens) else "end"
 
     def _sum(self) -> TemplateValue:
-        value = self._product()
-        while (op := self._peek()) in ("+", "-", "~") and op:
+        value = self._joined()
+        while (op := self._peek()) in ("+", "-"):
             self._at += 1
-            value = _apply(op, value, self._product())
+            value = _apply(op, value, self._joined())
+        return value
+
+    def _joined(self) -> TemplateValue:
+        value = self._product()
+        while self._peek() == "~":
+            self._at += 1
+            value = _apply("~", value, self._product())
         return value
 
     def _product(self) -> TemplateValue:
-        value = self._unary()
-        while (op := self._peek()) in ("*", "/", "//", "%") and op:
+        value = self._power()
+        while (op := self._peek()) in ("*", "/", "//", "%"):
             self._at += 1
-            value = _apply(op, value, self._unary())
+            value = _apply(op, value, self._power())
+        return value
+
+    def _power(self) -> TemplateValue:
+        """Powers from left to right, of numbers with their signs: unlike Python's."""
+        value = self._unary()
+        while self._peek() == "**":
+            self._at += 1
+            value = _apply("**", value, self._unary())
         return value
 
     def _unary(self) -> TemplateValue:
-        if self._peek() in ("-", "+") and self._peek():
-            sign = self._tokens[self._at][1]
-            self._at += 1
-            self._deeper()
-            value = _apply("-" if sign == "-" else "+", 0, self._unary())
-            self._nested -= 1
-            return value
-        base = self._atom()
-        if self._peek() == "**":
-            self._at += 1
-            self._deeper()
-            base = _apply("**", base, self._unary())
-            self._nested -= 1
-        return base
+        if (sign := self._peek()) not in ("-", "+"):
+            return self._atom()
+        self._at += 1
+        self._deeper()
+        value = _apply(sign, 0, self._unary())
+        self._nested -= 1
+        return value
 
     def _deeper(self) -> None:
         self._nested += 1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from byteatlas.errors import InvalidMetadata
 from byteatlas.manifest.json.templates.expressions import Column, Scope, Slow, Templates, holes, uncontrolled
-from byteatlas.meta.parts import MOST_AXES
+from byteatlas.meta.dtypes import MOST_AXES
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
 

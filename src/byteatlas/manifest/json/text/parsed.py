@@ -86,6 +86,6 @@ def _parts(whole: JSON) -> _Parts | None:
     if not isinstance(whole, dict) or not whole:
         return None
     if next(iter(whole)) not in TOP_MEMBERS:
-        return _Parts(whole, {})
+        return None if isinstance(whole.get("version"), int) else _Parts(whole, {})  # which comes first elsewhere
     references = whole.pop("refs", None)
     return _Parts(references, whole) if isinstance(references, dict) else None

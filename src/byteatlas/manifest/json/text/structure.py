@@ -34,6 +34,7 @@ class DocumentSink:
     def __init__(self, where: str) -> None:
         self.where = where
         self.documents: dict[str, JSON] = {}
+        self.has_version = False  # among the references, where only the members of another form have it
         self.nested: list[tuple[int, int]] = []
         self.marks: list[tuple[int, bytes]] = []
 
@@ -47,6 +48,7 @@ class DocumentSink:
             self._put(key, unescape(raw, self.where))
 
     def other(self, key: str, value: JSON, begin: int, end: int) -> None:
+        self.has_version |= key == "version"
         if isinstance(value, Mapping):
             self.nested.append((begin, end))
         if is_document(key) or key == ".zmetadata":
@@ -74,7 +76,7 @@ def map_structure(reader: Reader, index: DocumentSink, patience: int = 64) -> Te
     if name not in TOP_MEMBERS:
         body = TextParts(at)
         body.end = scan_object(reader, at, index, patience=patience)
-        if "version" in index.documents:
+        if index.has_version:
             raise reader.fail(at, "version is not the first member")
         _expect_end(reader, body.end)
         return body

@@ -1,0 +1,1 @@
+"""Credentials that are asked for when they are needed, and again when they expire."""

@@ -1,0 +1,1 @@
+"""Object storage (S3, Google, Azure) through obstore, which is imported when the first object is asked for."""
