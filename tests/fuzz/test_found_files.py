@@ -28,7 +28,11 @@ def test_an_hdf4_dataset_without_a_number_type_has_a_number(tmp_path: Path) -> N
     path = tmp_path / "x.hdf"
     found = report(sound.replace(tags, struct.pack(">HH", NUMBER_TYPE + 1, DATA), 1), path)
     assert found["d0"] == ("refused", "corrupt", ())
-    assert {name: found[name][2] for name in ("d3", "d4", "d5")} == {"d3": ("sds/1",), "d4": ("sds/2",), "d5": ("sds/3",)}
+    assert {name: found[name][2] for name in ("d3", "d4", "d5")} == {
+        "d3": ("sds/1",),
+        "d4": ("sds/2",),
+        "d5": ("sds/3",),
+    }
     assert differs_from_pyhdf(path, read_all(path)[0]) is None
 
 
