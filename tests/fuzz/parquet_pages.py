@@ -86,7 +86,7 @@ def written(kind: int, value: Any) -> bytes:
         case _ if kind == DOUBLE:
             return bytes(value)
         case _ if kind == BINARY:
-            return varint(len(value)) + value
+            return varint(len(value)) + bytes(value)
         case _ if kind == STRUCT:
             return structure(value)
     of, items = value

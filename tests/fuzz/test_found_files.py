@@ -37,7 +37,7 @@ def test_an_hdf4_dataset_without_a_number_type_has_a_number(tmp_path: Path) -> N
 
 
 def test_an_hdf4_file_whose_group_of_datasets_is_damaged_is_no_old_one(tmp_path: Path) -> None:
-    """The library reads beyond the record's end and finds the datasets; as those of an old file they have other names."""
+    """The library reads beyond the record's end and finds the datasets; in an old file they have other names."""
     sound = make_hdf4.small(tmp_path).read_bytes()
     at = sound.index(b"\0\x06CDF0.0")
     found = report(sound[:at] + b"\x03" + sound[at + 1 :], tmp_path / "x.hdf")

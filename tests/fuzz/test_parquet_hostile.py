@@ -130,7 +130,11 @@ def test_pages_that_claim_other_numbers_of_values(page: int, value: int, tmp_pat
 
 
 def manifest(folder: Path) -> tuple[list[int], list[int]]:
-    found = ba.load(str(folder))["x"].manifest.load()
+    tree = ba.load(str(folder))
+    assert isinstance(tree, ba.VirtualGroup)
+    array = tree["x"]
+    assert isinstance(array, ba.VirtualArray)
+    found = array.manifest.load()
     return found.offset.tolist(), found.length.tolist()
 
 
