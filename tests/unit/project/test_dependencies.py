@@ -24,7 +24,6 @@ THROUGH_OTHERS = {
     "gcsfs": "fsspec opens gs:// with it",
     "adlfs": "fsspec opens az:// with it",
     "cftime": "dates that users pass, and those that xarray decodes",
-    "dask": "distributed, its scheduler, is imported",
 }
 """Declared and not imported by name, because another package does."""
 
