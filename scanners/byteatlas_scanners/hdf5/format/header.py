@@ -21,7 +21,7 @@ MOST_BYTES = 16 << 20
 
 NIL, DATASPACE, LINK_INFO, DATATYPE, FILL_OLD, FILL, LINK, EXTERNAL = range(8)
 LAYOUT, GROUP_INFO, PIPELINE, ATTRIBUTE = 0x08, 0x0A, 0x0B, 0x0C
-MODIFIED_OLD, CONTINUATION, SYMBOL_TABLE, MODIFIED, ATTRIBUTE_INFO = 0x0E, 0x10, 0x11, 0x12, 0x15
+MODIFIED_OLD, CONTINUATION, SYMBOL_TABLE, MODIFIED, ATTRIBUTE_INFO, REFERENCES = 0x0E, 0x10, 0x11, 0x12, 0x15, 0x16
 LAST_KNOWN = 0x18
 BOGUS = 0x09
 """A type that was used for tests of unknown types only."""
@@ -123,6 +123,8 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
+        elif kind == REFERENCES:
+            raise CorruptFile(form.base, "a count of references in an object header of version 1")
         elif kind > LAST_KNOWN or kind == BOGUS:
             _unknown(form, kind, flags)
         out.append(Message(kind, flags, data[at : at + size]))  # null messages too: they count
@@ -207,7 +209,10 @@ def _target(form: Form, body: bytes) -> tuple[int, int]:
     address = int.from_bytes(body[: form.offsets], "little")
     if address == form.undefined:
         raise CorruptFile(form.base, "a continuation without an address")
-    return address, int.from_bytes(body[form.offsets : end], "little")
+    length = int.from_bytes(body[form.offsets : end], "little")
+    if not length:
+        raise CorruptFile(form.base, "a continuation of zero bytes")
+    return address, length
 
 
 def _unknown(form: Form, kind: int, flags: int) -> None:
