@@ -168,7 +168,7 @@ def _tuned(url: str, options: Mapping[str, Any], retry: Retry) -> dict[str, Any]
         **options,
         "config_kwargs": {
             "max_pool_connections": POOL,
-            "retries": {"max_attempts": 1, "mode": "standard"},
+            "retries": {"total_max_attempts": 1, "mode": "standard"},
             "connect_timeout": retry.idle,
             "read_timeout": retry.idle,
         },
