@@ -65,7 +65,7 @@ def _consolidated(folder: Path) -> None:
     import zarr
 
     for name, zarr_format in (("c2.zarr", 2), ("c3.zarr", 3)):
-        group = zarr.open_group(folder / name, mode="w", zarr_format=zarr_format)  # type: ignore[arg-type]
+        group = zarr.open_group(folder / name, mode="w", zarr_format=zarr_format)
         group.create_array("v", data=VALUES, chunks=(20, 20))
         zarr.consolidate_metadata(group.store)
 

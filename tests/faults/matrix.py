@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.fault_server import KINDS, PASSING, Plan, at_random, burst, faulty, from_then_on
-from tests.faults.materials import files
-from tests.faults.operations import READING, WRITING, Digests, Operation, Place, quietly
+from tests.faults.materials import digests, files
+from tests.faults.operations import Digests, Operation, Place, operations_at, quietly
 from tests.s3_servers import S3_KINDS, S3_PASSING, s3_subset
 
 import byteatlas as ba
@@ -53,7 +53,7 @@ def places(data: Mapping[str, bytes], retry: ba.Retry = RETRY) -> Iterator[list[
         found = [Place("HTTP", web.url, web, ba.Access(retry=retry), tuple(KINDS), PASSING)]
         for backend in ("obstore", "fsspec"):
             bucket = stack.enter_context(s3_subset(data))
-            how = ba.Access(bucket.options(), backend=backend, retry=retry)  # type: ignore[arg-type]
+            how = ba.Access(bucket.options(), backend=backend, retry=retry)
             name = "s3fs" if backend == "fsspec" else backend
             found.append(
                 Place(name, bucket.at("").rstrip("/"), bucket, how, S3_KINDS, S3_PASSING, bucket.objects, dict(data))
@@ -81,9 +81,10 @@ def run(place: Place, operations: Mapping[str, Operation], found: Findings, shor
         place.server.requests.clear()
         right = _done(place, operation)
         count = len(place.server.requests) if operation.after is None else _requests(place, operation)
-        before = [_done(place, READING_MAPS[other]) for other in operation.fault_free if not place.renew()]
+        place.renew()
+        before = [digests(ba.open(place.at(other), access=place.access)) for other in operation.fault_free]
         for number, kind in enumerate(place.kinds):
-            for where, plan, must in plans(count, kind, short and bool(number % 3)):
+            for where, plan, must in plans(count, kind, short and bool((number + 1) % 3)):
                 place.renew()
                 what = f"{place.name}: {name}: {kind} {where}"
                 begin, wrong = time.monotonic(), _one(place, operation, plan, right, before, found)
@@ -93,12 +94,6 @@ def run(place: Place, operations: Mapping[str, Operation], found: Findings, shor
                 if wrong != "right":
                     found.wrong.append(f"{what}: {wrong}")
                     print(found.wrong[-1], flush=True)
-
-
-READING_MAPS = {
-    name: Operation(lambda place, name=name: WRITING[f"append {form}"].after(place, True))  # type: ignore[misc]
-    for name, form in (("grown.json", "JSON"), ("grown.parquet", "Parquet"))
-}
 
 
 def _done(place: Place, operation: Operation) -> Digests:
@@ -162,8 +157,7 @@ def main(arguments: list[str]) -> int:
         for place in servers:
             if wanted and place.name not in wanted:
                 continue
-            operations = {**READING, **(WRITING if place.written is not None else {})}
-            for name, operation in operations.items():
+            for name, operation in operations_at(place).items():
                 if only in name:
                     run(place, {name: operation}, found, "--short" in arguments)
                     print(f"{time.monotonic() - begin:6.0f} s {place.name}: {name}: {found.runs} runs, "

@@ -8,21 +8,15 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from tests.fault_server import Faulty
 from tests.faults.materials import digests
+from tests.s3_servers import Bucket
 
 import byteatlas as ba
 
 Digests: TypeAlias = dict[str, str]
-
-
-class Server(Protocol):
-    """A web server or an object storage that can be told to answer wrongly."""
-
-    requests: list[tuple[str, str, str | None]]
-    faulted: int
-    plan: Callable[[int, str, str], str | None]
 
 
 @dataclass
@@ -31,7 +25,7 @@ class Place:
 
     name: str
     base: str
-    server: Server
+    server: Faulty | Bucket
     access: ba.Access
     kinds: tuple[str, ...]
     passing: frozenset[str]
@@ -156,6 +150,14 @@ WRITING: Mapping[str, Operation] = {
     "append JSON": appended("grown.json"),
     "append Parquet": appended("grown.parquet"),
 }
+
+
+def operations_at(place: Place) -> Mapping[str, Operation]:
+    """What can be done there. s3fs writes new files in several parts, which our object storage does not know."""
+    if place.written is None:
+        return READING
+    left_out = ("write JSON", "write Parquet") if place.name == "s3fs" else ()
+    return {**READING, **{name: operation for name, operation in WRITING.items() if name not in left_out}}
 
 
 def quietly(call: Callable[[], Digests]) -> Digests:
