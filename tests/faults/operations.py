@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -92,9 +93,10 @@ def _copied_there(place: Place) -> Digests:
 
 
 def _copy_there(place: Place, failed: bool) -> Digests:
-    """A copy that was stopped goes on when it is asked for again."""
+    """A copy that was stopped goes on when it is asked for again; when only its last answer was lost, it is done."""
     if failed:
-        _copied_there(place)
+        with suppress(ba.Conflict):
+            _copied_there(place)
     return digests(ba.open(place.at("out.zarr"), access=place.access))
 
 
