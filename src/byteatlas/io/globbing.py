@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from byteatlas.errors import FetchFailed, NotFound
 from byteatlas.io.local import local_path
+from byteatlas.io.retry import persistently
+from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import JSON
 
 
@@ -33,11 +35,14 @@ def _remote(pattern: str, storage_options: Mapping[str, JSON] | None) -> list[st
     from byteatlas.io.sources.faults import backend_errors, failure
     from byteatlas.io.sources.filesystem import file_system
 
-    try:
-        living, path = file_system(pattern, storage_options)
-        system = living()
-        return sorted(str(system.unstrip_protocol(name)) for name in system.glob(path))
-    except NotImplementedError as error:
-        raise FetchFailed(pattern, "names cannot be listed there") from error
-    except backend_errors() as error:
-        raise failure(pattern, error) from error
+    def listed() -> list[str]:
+        try:
+            living, path = file_system(pattern, storage_options)
+            system = living()
+            return sorted(str(system.unstrip_protocol(name)) for name in system.glob(path))
+        except NotImplementedError as error:
+            raise FetchFailed(pattern, "names cannot be listed there") from error
+        except backend_errors() as error:
+            raise failure(pattern, error) from error
+
+    return persistently(pattern, StorageOptions.of(storage_options).retry, listed)

@@ -11,6 +11,7 @@ from byteatlas.errors import BadRequest, FetchFailed, Forbidden, Unsupported
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.open import remote_source
 from byteatlas.io.policy import Policy
+from byteatlas.io.retry import persistently
 from byteatlas.io.source import Source
 from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.sources.filesystem import file_system
@@ -74,6 +75,9 @@ class RemoteStore:
         return remote_source(self._living, self._path(key), url, how.retry, how.policy or Policy(), self._meter)
 
     def names(self, prefix: str) -> Sequence[str] | None:
+        return persistently(f"{self._url}/{prefix}", self._living.retry, lambda: self._names(prefix))
+
+    def _names(self, prefix: str) -> Sequence[str] | None:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
         try:
             found = self._fs.ls(path, detail=False)
@@ -94,6 +98,9 @@ class RemoteStore:
 
     def keys_below(self, prefix: str) -> list[str]:
         """All keys below a prefix (empty: the root), however deep. Raises `Unsupported` where they cannot be listed."""
+        return persistently(f"{self._url}/{prefix}", self._living.retry, lambda: self._keys_below(prefix))
+
+    def _keys_below(self, prefix: str) -> list[str]:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
         try:
             found = self._fs.find(path)
@@ -122,6 +129,9 @@ class RemoteStore:
     def set(self, key: str, value: Buffer) -> None:
         """Put an object; where the storage has files, under a temporary name that is then changed."""
         check_writable(self._url, self._writable)
+        persistently(f"{self._url}/{key}", self._living.retry, lambda: self._put(key, value))
+
+    def _put(self, key: str, value: Buffer) -> None:
         path = self._path(key)
         try:
             if self._renames:
@@ -157,6 +167,9 @@ class RemoteStore:
 
     def delete(self, key: str) -> None:
         check_writable(self._url, self._writable)
+        persistently(f"{self._url}/{key}", self._living.retry, lambda: self._remove(key))
+
+    def _remove(self, key: str) -> None:
         try:
             self._fs.rm_file(self._path(key))
         except NotImplementedError as error:
