@@ -7,8 +7,9 @@
 | DMR++ document, which a scanner reads | ``.dmrpp`` | |
 | Zarr store, a folder or one file | ``.zarr`` ``.zip`` | ``PK`` |
 
-An Icechunk repository has no suffix: its folders tell. A name says what to write, and what a remote thing is without
-asking for it; what lies on a local disk says itself what it is (`byteatlas.io.kind`).
+An Icechunk repository has no suffix: its folders tell, or ``icechunk:`` in front of its name. A name says what to
+write, and what a remote thing is without asking for it; what lies on a local disk says itself what it is
+(`byteatlas.io.kind`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 DMRPP_SUFFIX = ".dmrpp"
 ARCHIVE_SUFFIXES = (DMRPP_SUFFIX,)
 """Names of archives that are texts: their content does not tell them from maps."""
+ICECHUNK = "icechunk:"
+"""How the name of an Icechunk repository begins where what lies there does not tell: ``icechunk:s3://bucket/all``."""
 STORE_SUFFIXES = (".zarr", ".zip")
 MAP_SUFFIXES = (*JSON_SUFFIXES, *PARQUET_SUFFIXES)
 """Names of maps that can be written."""
