@@ -13,7 +13,7 @@ from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.io.forms import ICECHUNK
-from byteatlas.io.local import absolute
+from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
@@ -80,6 +80,11 @@ def scan(
         raise BadRequest(f"on_refusal is {on_refusal!r}; known: warn, raise, ignore")
     place, access = place_of(url, Access.of(access, storage_options, policy))
     known = installed() if scanners is None else scanners
+    if format is None and window is None and is_store(place):
+        found_there = load_kind(place, "zarr", access)
+        if isinstance(found_there, VirtualArray):
+            raise BadRequest(f"{place} is a single array; a group was expected")
+        return found_there
     # References are read relative to the map that holds them, which may be written anywhere.
     name = absolute(place)
     chosen = options or ScanOptions()
@@ -106,6 +111,16 @@ def scan(
         found = aside(found, absolute(os.fspath(side_file)), chosen.inline_most, access)
     _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
     return tree(found, access)
+
+
+def is_store(url: str) -> bool:
+    """Whether a URL names a Zarr store by what can be told without asking: a folder here, or a name that says it."""
+    from byteatlas.io.kind import is_repository_url
+
+    path = local_path(url)
+    if path is not None:
+        return os.path.isdir(path) and not is_repository_url(url)
+    return url.rstrip("/").endswith(".zarr") and "::" not in url
 
 
 def _in_archive(
@@ -154,7 +169,7 @@ def load(
     tag: str | None = None,
     snapshot: str | None = None,
 ) -> VirtualTree | VirtualArray:
-    """A reference map or an archive as virtual arrays: where the bytes lie, not their values.
+    """A reference map, an archive or a Zarr store as virtual arrays: where the bytes lie, not their values.
 
     Args:
         target: a path or URL; an open binary file that can seek; references as a dict (version 0 or 1), which are the
@@ -163,7 +178,10 @@ def load(
         absent_parts: what part files of a Parquet map mean that are not there (`Access.absent_parts`).
         branch, tag, snapshot: which version of an Icechunk repository; none of them: the branch main.
 
-    Raises `BadRequest` for a native Zarr store, which has nothing virtual.
+    Of a Zarr store (a folder, object storage, or a ZIP file whose members are not compressed) each chunk is a source by
+    itself; a chunk that the listing does not have is missing.
+
+    Raises `Unsupported` for storage that does not list what it has.
     """
     if isinstance(target, (VirtualArray, VirtualGroup)):
         return rooted(target, access_for(target, access, storage_options, policy))
@@ -188,6 +206,14 @@ def versioned(url: str, branch: str | None, tag: str | None, snapshot: str | Non
     return at_version(url, branch, tag, snapshot)
 
 
+def root_of(url: str) -> str:
+    """A metadata document's URL stands for the node that it describes."""
+    from byteatlas.io.kind import METADATA_NAMES
+
+    head, _, last = url.rstrip("/").rpartition("/")
+    return head or "." if last in METADATA_NAMES else absolute(url)
+
+
 def load_kind(
     url: str, kind: UrlKind, access: Access, options: ScanOptions | None = None
 ) -> VirtualTree | VirtualArray:
@@ -198,7 +224,9 @@ def load_kind(
         case "archive":
             return scan(url, on_refusal="warn", access=access, options=options)
         case "zarr":
-            raise BadRequest(f"{url} is a Zarr store; a reference map or an archive file was expected")
+            from byteatlas.scanning.stores.read import virtual_store
+
+            return rooted(virtual_store(root_of(url), access), access)
 
 
 def _read(
