@@ -1,7 +1,7 @@
 """Icechunk: a million references written, and one file's added to ten million (needs icechunk 2).
 
-Every figure comes from a fresh child process. CPU seconds are compared, of all of icechunk's threads. What icechunk takes
-alone is one call of ``set_virtual_refs_arr`` for each array, with everything ready, and the commit.
+Every figure comes from a fresh child process. CPU seconds are compared, of all of icechunk's threads. What icechunk
+takes alone is one call of ``set_virtual_refs_arr`` for each array, with everything ready, and the commit.
 """
 
 from __future__ import annotations
@@ -45,8 +45,12 @@ def stamped(folder: Path, count: int) -> Any:
 
 
 def ours(folder: Path, count: int) -> Call:
+    import icechunk
+    import zarr.core.buffer.cpu
+    import zarr.core.sync
     from byteatlas.manifest.foreign.icechunk import write_icechunk
 
+    assert icechunk
     tree, where = stamped(folder, count), new(folder, "ours")
     return lambda: write_icechunk(tree, where)
 
@@ -94,8 +98,7 @@ def virtualizarr(folder: Path, count: int) -> Call:
 
 def archive(folder: Path, layers: int, begin: int = 0) -> Any:
     """One variable with a coordinate; ``ADDED`` chunks for each step of time, which is a file."""
-    from byteatlas.manifest.model import SourceInfo, VirtualArray, VirtualGroup, inline_manifest, single_source
-    from byteatlas.manifest.model import ChunkManifest
+    from byteatlas.manifest.model import ChunkManifest, SourceInfo, VirtualArray, VirtualGroup, inline_manifest
     from byteatlas.meta.dtypes import from_numpy
     from byteatlas.meta.model import ArrayMeta, CodecSpec, Encoding, RegularGrid
 
@@ -113,7 +116,6 @@ def archive(folder: Path, layers: int, begin: int = 0) -> Any:
     time_meta = ArrayMeta((layers,), from_numpy(np.dtype("f8")), RegularGrid((layers,)), plain, np.float64(0), ("time",))
     values = (begin + np.arange(layers, dtype="<f8")).tobytes()
     times = VirtualArray(time_meta, inline_manifest((1,), {0: values}))
-    del single_source
     return VirtualGroup(arrays={"time": times, "v": VirtualArray(meta, m)})
 
 

@@ -13,7 +13,7 @@ from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.io.forms import ICECHUNK
-from byteatlas.io.local import absolute, local_path
+from byteatlas.io.local import absolute
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
@@ -80,6 +80,8 @@ def scan(
         raise BadRequest(f"on_refusal is {on_refusal!r}; known: warn, raise, ignore")
     place, access = place_of(url, Access.of(access, storage_options, policy))
     known = installed() if scanners is None else scanners
+    from byteatlas.io.kind import is_store
+
     if format is None and window is None and is_store(place):
         found_there = load_kind(place, "zarr", access)
         if isinstance(found_there, VirtualArray):
@@ -111,16 +113,6 @@ def scan(
         found = aside(found, absolute(os.fspath(side_file)), chosen.inline_most, access)
     _tell(name, [item for item in found.report if item.status == "refused"], on_refusal)
     return tree(found, access)
-
-
-def is_store(url: str) -> bool:
-    """Whether a URL names a Zarr store by what can be told without asking: a folder here, or a name that says it."""
-    from byteatlas.io.kind import is_repository_url
-
-    path = local_path(url)
-    if path is not None:
-        return os.path.isdir(path) and not is_repository_url(url)
-    return url.rstrip("/").endswith(".zarr") and "::" not in url
 
 
 def _in_archive(

@@ -65,6 +65,14 @@ def is_repository_url(url: str) -> bool:
     return url.startswith(ICECHUNK) or (path is not None and is_repository(path))
 
 
+def is_store(url: str) -> bool:
+    """Whether a URL names a Zarr store by what can be told without asking: a folder here, or a name that says it."""
+    path = local_path(url)
+    if path is not None:
+        return os.path.isdir(path) and not is_repository(path)
+    return url.rstrip("/").endswith(".zarr") and "::" not in url
+
+
 def _folder(folder: str) -> UrlKind:
     """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
     from pathlib import Path  # not needed for files, and not cheap to import

@@ -130,14 +130,16 @@ class ZipStore:
         return SourceWindow(self._source, info.header_offset + self._header(head, name), info.compress_size, name)
 
     def places(self, prefix: str) -> Iterator[tuple[str, ByteRange]]:
-        """The keys below an array, without its path, and where in the ZIP file their bytes lie.
+        """The keys below an array, without its path, and where in the ZIP file their bytes lie; metadata
+        documents are left out.
 
         Raises:
             Unsupported: a member that is compressed or encrypted, whose bytes are not those of the value.
             CorruptFile: a member is not where the directory says.
         """
         head = f"{prefix}/" if prefix else ""
-        wanted = [(key[len(head) :], info) for key, info in self._members.items() if key.startswith(head)]
+        found = [(key[len(head) :], info) for key, info in self._members.items() if key.startswith(head)]
+        wanted = [(key, info) for key, info in found if not key.startswith((".z", "zarr.json"))]
         source = Coalescing(self._source)
         for begin in range(0, len(wanted), HEADERS):
             some = wanted[begin : begin + HEADERS]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from byteatlas.errors import FetchFailed, Unsupported
+from byteatlas.errors import ByteatlasError, FetchFailed, Unsupported
 from byteatlas.store.base import TEMPORARY, Store
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.remote import RemoteStore
@@ -70,6 +70,8 @@ def _walk(store: DirectoryStore, path: str, inside: str, depth: int) -> Iterator
                     if entry.is_symlink():
                         store.source(f"{path}/{key}" if path else key)  # the same
                     yield key, entry.stat()
+    except ByteatlasError:
+        raise
     except OSError as error:
         raise FetchFailed(folder, error.strerror or str(error)) from error
     for key in deeper:

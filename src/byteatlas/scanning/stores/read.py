@@ -104,7 +104,7 @@ def _members(store: ZipStore, path: str, meta: ArrayMeta) -> Manifest:
     counts = chunk_counts(meta.shape, meta.grid)
     collector, table = Collector(counts, path or "/"), SourceTable(make=_info(facts_of(store.archive)))
     number = table.number(store.url)
-    found = [(k, r) for k, r in store.places(path) if not k.startswith((".z", "zarr.json"))]
+    found = list(store.places(path))
     flat = flat_chunks(meta.keys, [k for k, _ in found], counts)
     there = flat >= 0
     offset = np.array([r.offset for _, r in found], np.uint64)
