@@ -116,6 +116,7 @@ class _Writer:
     """The tree is the repository's own, with something added to it."""
     pending: int = 0
     commits: int = 0
+    last: str = ""
 
     def run(
         self, documents: Mapping[str, JSON], arrays: list[WrittenArray], where: object, tell: TellArray | None
@@ -137,6 +138,8 @@ class _Writer:
             self._chunks(array, first[array.path], old.get(_key(array.path)))
         if self.options.mode == "append" and not self.session.has_uncommitted_changes:
             return str(self.session.snapshot_id)
+        if self.commits and not self.pending:
+            return self.last
         return self._commit()
 
     def _document(self, key: str, document: JSON, old: Mapping[str, JSON]) -> None:
@@ -192,7 +195,7 @@ class _Writer:
             if self.continued and type(error).__name__ == "ConflictError":
                 raise Overtaken(self.options.branch) from error
             raise
-        self.commits += 1
+        self.commits, self.last = self.commits + 1, found
         self.pending = 0
         self.locations.seen.clear()
         if more:
