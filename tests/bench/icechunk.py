@@ -46,8 +46,7 @@ def stamped(folder: Path, count: int) -> Any:
 
 def ours(folder: Path, count: int) -> Call:
     import icechunk
-    import zarr.core.buffer.cpu
-    import zarr.core.sync
+
     from byteatlas.manifest.foreign.icechunk import write_icechunk
 
     assert icechunk
@@ -113,7 +112,9 @@ def archive(folder: Path, layers: int, begin: int = 0) -> Any:
     m = ChunkManifest(
         (layers, ADDED), infos, np.repeat(np.arange(layers, dtype=np.int32), ADDED), start, np.full(total, 4, np.uint64)
     )
-    time_meta = ArrayMeta((layers,), from_numpy(np.dtype("f8")), RegularGrid((layers,)), plain, np.float64(0), ("time",))
+    time_meta = ArrayMeta(
+        (layers,), from_numpy(np.dtype("f8")), RegularGrid((layers,)), plain, np.float64(0), ("time",)
+    )
     values = (begin + np.arange(layers, dtype="<f8")).tobytes()
     times = VirtualArray(time_meta, inline_manifest((1,), {0: values}))
     return VirtualGroup(arrays={"time": times, "v": VirtualArray(meta, m)})

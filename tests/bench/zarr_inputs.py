@@ -93,7 +93,9 @@ def run(folder: Path, scale: dict[str, int]) -> list[Row]:
         found = json.loads(done.stdout.splitlines()[-1])
         base = base or found["cpu"]
         name = f"{who} (+{found['mb']:.0f} MB)"
-        rows.append(Row(f"{count:,} chunks of a Zarr store as virtual input (CPU)", name, found["cpu"], base, per=count))
+        rows.append(
+            Row(f"{count:,} chunks of a Zarr store as virtual input (CPU)", name, found["cpu"], base, per=count)
+        )
     return rows
 
 

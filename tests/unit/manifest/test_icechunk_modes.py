@@ -19,7 +19,8 @@ from byteatlas.values import replace
 icechunk = pytest.importorskip("icechunk")
 pytestmark = pytest.mark.filterwarnings("ignore")
 reads = pytest.mark.skipif(
-    not hasattr(icechunk.IcechunkStore, "array_chunk_iterator"), reason="icechunk before 2 does not tell where chunks lie"
+    not hasattr(icechunk.IcechunkStore, "array_chunk_iterator"),
+    reason="icechunk 1 does not tell where chunks lie",
 )
 STEP = 3
 """Chunks of one file."""
