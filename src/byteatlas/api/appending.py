@@ -14,8 +14,7 @@ from byteatlas.api.targets import Target, given_access
 from byteatlas.api.tree import access_of
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import ICECHUNK
-from byteatlas.io.local import absolute
+from byteatlas.io.local import ICECHUNK, absolute
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.progress import OnProgress

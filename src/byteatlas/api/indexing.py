@@ -12,8 +12,7 @@ from byteatlas.api.targets import Readable, References, Target, access_for, expe
 from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.io.forms import ICECHUNK
-from byteatlas.io.local import absolute
+from byteatlas.io.local import ICECHUNK, absolute, is_store
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
@@ -22,7 +21,7 @@ from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from byteatlas.io.kind import UrlKind
-    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions, Mode
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkMode, IcechunkOptions
     from byteatlas.manifest.model import ReportItem
     from byteatlas.manifest.options import Format, MapWriteOptions
     from byteatlas.scanning.contract import Scanner, ScanOptions
@@ -80,8 +79,6 @@ def scan(
         raise BadRequest(f"on_refusal is {on_refusal!r}; known: warn, raise, ignore")
     place, access = place_of(url, Access.of(access, storage_options, policy))
     known = installed() if scanners is None else scanners
-    from byteatlas.io.kind import is_store
-
     if format is None and window is None and is_store(place):
         found_there = load_kind(place, "zarr", access)
         if isinstance(found_there, VirtualArray):
@@ -235,7 +232,7 @@ def write(
     *,
     format: Format | None = None,
     options: MapWriteOptions | IcechunkOptions | None = None,
-    mode: Mode | None = None,
+    mode: IcechunkMode | None = None,
     access: Access | None = None,
     storage_options: Mapping[str, JSON] | None = None,
     policy: Policy | None = None,
@@ -276,7 +273,7 @@ def write(
 
 
 def _write_options(
-    options: MapWriteOptions | IcechunkOptions | None, mode: Mode | None, target: object, format: Format | None
+    options: MapWriteOptions | IcechunkOptions | None, mode: IcechunkMode | None, target: object, format: Format | None
 ) -> tuple[MapWriteOptions | None, IcechunkOptions | None]:
     """Options of maps and of repositories, apart."""
     if options is None and mode is None:

@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeAlias, TypeVar
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import ICECHUNK
+from byteatlas.io.local import ICECHUNK
 from byteatlas.io.policy import Policy
 from byteatlas.io.sources.open_file import is_open_file, source_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode

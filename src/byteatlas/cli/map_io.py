@@ -10,7 +10,7 @@ import click
 from byteatlas.cli import common
 from byteatlas.errors import BadRequest, ByteatlasError, Conflict, FetchFailed
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.io.forms import ICECHUNK
+from byteatlas.io.local import ICECHUNK
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.types import JSON

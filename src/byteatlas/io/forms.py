@@ -38,8 +38,6 @@ PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 DMRPP_SUFFIX = ".dmrpp"
 ARCHIVE_SUFFIXES = (DMRPP_SUFFIX,)
 """Names of archives that are texts: their content does not tell them from maps."""
-ICECHUNK = "icechunk:"
-"""How the name of an Icechunk repository begins where what lies there does not tell: ``icechunk:s3://bucket/all``."""
 STORE_SUFFIXES = (".zarr", ".zip")
 MAP_SUFFIXES = (*JSON_SUFFIXES, *PARQUET_SUFFIXES)
 """Names of maps that can be written."""

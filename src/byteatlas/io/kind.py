@@ -15,7 +15,7 @@ from byteatlas.io.forms import (
     compression_of_bytes,
     form_of_url,
 )
-from byteatlas.io.local import LocalSource, local_path
+from byteatlas.io.local import LocalSource, is_repository, local_path
 from byteatlas.io.source import Source
 from byteatlas.types import ByteRange
 
@@ -51,26 +51,10 @@ def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
     return _content(url, name, access)
 
 
-def is_repository(folder: str) -> bool:
-    """Whether a local folder is an Icechunk repository (of its format version 1 or 2)."""
-    inside = os.path.join
-    return os.path.isdir(inside(folder, "snapshots")) and (
-        os.path.isdir(inside(folder, "refs")) or os.path.exists(inside(folder, "repo"))
-    )
-
-
 def is_repository_url(url: str) -> bool:
     """Whether a URL names an Icechunk repository: it says so, or one lies there on this machine."""
     path = local_path(url)
     return url.startswith(ICECHUNK) or (path is not None and is_repository(path))
-
-
-def is_store(url: str) -> bool:
-    """Whether a URL names a Zarr store by what can be told without asking: a folder here, or a name that says it."""
-    path = local_path(url)
-    if path is not None:
-        return os.path.isdir(path) and not is_repository(path)
-    return url.rstrip("/").endswith(".zarr") and "::" not in url
 
 
 def _folder(folder: str) -> UrlKind:

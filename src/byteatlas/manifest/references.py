@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import ICECHUNK, form_of_url
-from byteatlas.io.kind import is_repository, kind_of
-from byteatlas.io.local import LocalSource, absolute, local_path
+from byteatlas.io.forms import form_of_url
+from byteatlas.io.kind import kind_of
+from byteatlas.io.local import ICECHUNK, LocalSource, absolute, is_repository, local_path
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.io.sources.memory import MemorySource

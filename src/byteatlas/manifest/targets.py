@@ -13,9 +13,8 @@ from stat import S_ISDIR, S_ISREG
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import DMRPP_SUFFIX, ICECHUNK, MAP_SUFFIXES, form_of_name
-from byteatlas.io.kind import is_repository
-from byteatlas.io.local import identity, local_path, status
+from byteatlas.io.forms import DMRPP_SUFFIX, MAP_SUFFIXES, form_of_name
+from byteatlas.io.local import ICECHUNK, identity, is_repository, local_path, status
 from byteatlas.io.output import is_draft
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import decompressed

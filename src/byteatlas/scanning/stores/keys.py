@@ -61,7 +61,7 @@ def _all_numbers(keys: ChunkKeys, names: Sequence[str], ndim: int) -> NDArray[np
     return np.array(parts, np.int64).reshape(-1, ndim)
 
 
-class KeySources(Sequence[SourceInfo]):
+class ValueSources(Sequence[SourceInfo]):
     """The files of one array's chunks, each made when it is asked for.
 
     Args:
@@ -117,7 +117,7 @@ class KeyManifest:
     """An array each chunk of which is the whole value under a key of its own; other chunks are missing."""
 
     grid_shape: Shape
-    files: KeySources
+    files: ValueSources
 
     def __reduce__(self) -> tuple[Any, ...]:
         return unpickled, (self.load(),)

@@ -18,7 +18,7 @@ MOST_DEPTH = 64
 
 
 @dataclass(slots=True)
-class Listed:
+class ListedValues:
     """Some keys below an array; ``time`` in nanoseconds, ``stamp`` is an etag."""
 
     keys: list[str] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Listed:
     stamp: list[str | None] = field(default_factory=list)
 
 
-def below(store: Store, path: str) -> Iterator[Listed]:
+def below(store: Store, path: str) -> Iterator[ListedValues]:
     """The values below an array, in batches.
 
     Raises:
@@ -43,15 +43,15 @@ def below(store: Store, path: str) -> Iterator[Listed]:
             raise Unsupported("listing", f"{store.url} does not list sizes", path)
 
 
-def _folders(store: DirectoryStore, path: str) -> Iterator[Listed]:
-    found = Listed()
+def _folders(store: DirectoryStore, path: str) -> Iterator[ListedValues]:
+    found = ListedValues()
     for key, stat in _walk(store, path, "", 0):
         found.keys.append(key)
         found.size.append(stat.st_size)
         found.time.append(stat.st_mtime_ns)
         if len(found.keys) >= BATCH:
             yield found
-            found = Listed()
+            found = ListedValues()
     yield found
 
 
@@ -80,8 +80,8 @@ def _walk(store: DirectoryStore, path: str, inside: str, depth: int) -> Iterator
         yield from _walk(store, path, key, depth + 1)
 
 
-def _remote(store: RemoteStore, path: str) -> Iterator[Listed]:
-    found = Listed()
+def _remote(store: RemoteStore, path: str) -> Iterator[ListedValues]:
+    found = ListedValues()
     for key, record in store.values_below(path):
         if record.size is None:
             raise FetchFailed(f"{store.url}/{path}/{key}", "the listing does not say how large it is")
@@ -91,5 +91,5 @@ def _remote(store: RemoteStore, path: str) -> Iterator[Listed]:
         found.stamp.append(record.stamp if etag else None)
         if len(found.keys) >= BATCH:
             yield found
-            found = Listed()
+            found = ListedValues()
     yield found

@@ -19,7 +19,7 @@ from byteatlas.manifest.kinds.sparse import Collector, SourceTable
 from byteatlas.manifest.model import Manifest, SourceInfo, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta, GroupMeta
-from byteatlas.scanning.stores.keys import KeyManifest, KeySources, flat_chunks
+from byteatlas.scanning.stores.keys import KeyManifest, ValueSources, flat_chunks
 from byteatlas.scanning.stores.listing import below
 from byteatlas.store.base import Store
 from byteatlas.store.nodes import Nodes, StoredArray
@@ -96,7 +96,7 @@ def _values(store: Store, path: str, meta: ArrayMeta) -> Manifest:
     time = np.concatenate(columns[2])[order] if columns[2] and not stamps else None
     ordered = [stamps[i] for i in order.tolist()] if stamps else None
     prefix = f"{store.url.rstrip('/')}/{path}/" if path else f"{store.url.rstrip('/')}/"
-    return KeyManifest(counts, KeySources(prefix, meta.keys, counts, chunk, size, time, ordered))
+    return KeyManifest(counts, ValueSources(prefix, meta.keys, counts, chunk, size, time, ordered))
 
 
 def _members(store: ZipStore, path: str, meta: ArrayMeta) -> Manifest:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import Unsupported
-from byteatlas.manifest.foreign.icechunk.slabs import Slab, boxes, filled, slabs
+from byteatlas.manifest.foreign.icechunk.slabs import Rectangle, boxes, filled, slabs
 from byteatlas.manifest.foreign.icechunk.storage import library, wait
 from byteatlas.manifest.kinds.encoded import EncodedManifest
 from byteatlas.manifest.kinds.segments import SegmentedManifest
@@ -20,7 +20,7 @@ from byteatlas.manifest.model import INLINE, WHOLE, ChunkManifest, Manifest, Row
 from byteatlas.types import Shape
 from byteatlas.values import dataclass, field
 
-Checksum: TypeAlias = str | datetime | None
+KnownState: TypeAlias = str | datetime | None
 BLOCK = 1 << 17
 """References that are handed over in one call at most."""
 FEW = 8
@@ -29,7 +29,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = 1_000_000_000
 
 
-def checksum_of(info: SourceInfo) -> Checksum:
+def checksum_of(info: SourceInfo) -> KnownState:
     """What icechunk compares a source with: its etag, or its modification time.
 
     Icechunk keeps whole seconds of a time and asks whether the source is newer: the next whole second is the last one
@@ -49,7 +49,7 @@ class Locations:
 
     location: Callable[[str], str]
     checksums: bool
-    keys: dict[Checksum, int] = field(default_factory=dict)
+    keys: dict[KnownState, int] = field(default_factory=dict)
     seen: dict[str, SourceInfo] = field(default_factory=dict)
     _made: dict[SourceInfo, tuple[str, int, int]] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ def tail(manifest: Manifest, first: int) -> Iterator[tuple[int, Manifest, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayChunks:
+class SlabWriter:
     """Hands over the chunks of one array. ``path`` is the array's in the store."""
 
     store: Any
@@ -108,7 +108,7 @@ class ArrayChunks:
             for box in boxes(part.grid_shape, BLOCK, skip):
                 yield self._box(part, box, begin // max(layer, 1))
 
-    def _box(self, part: Manifest, box: Slab, across: int) -> int:
+    def _box(self, part: Manifest, box: Rectangle, across: int) -> int:
         rows = _rows(part, box)
         place = (box.at[0] + across, *box.at[1:]) if box.at else ()
         empty = (rows.source >= 0) & (rows.length == 0)
@@ -144,7 +144,7 @@ class ArrayChunks:
     def _references(self, block: _Block, columns: _Columns) -> None:
         key = filled(columns.keys[block.source])
         found = list(slabs(key, block.shape))
-        sums: list[Checksum] = list(self.locations.keys)
+        sums: list[KnownState] = list(self.locations.keys)
         names = columns.names[block.source]
         if not hasattr(self.store, "set_virtual_refs_arr") or len(found) * FEW > len(key) + FEW or not block.shape:
             self._one_by_one(block, names, columns.keys, sums)
@@ -164,7 +164,7 @@ class ArrayChunks:
                 validate_containers=False,
             )
 
-    def _one_by_one(self, block: _Block, names: NDArray[Any], keys: NDArray[np.int64], sums: list[Checksum]) -> None:
+    def _one_by_one(self, block: _Block, names: NDArray[Any], keys: NDArray[np.int64], sums: list[KnownState]) -> None:
         spec = library().VirtualChunkSpec
         chunks = np.flatnonzero(block.source >= 0)
         at = _places(chunks, block.shape, block.at)
@@ -199,7 +199,7 @@ class _Block:
     length: NDArray[np.uint64]
 
 
-def _rows(part: Manifest, box: Slab) -> Rows:
+def _rows(part: Manifest, box: Rectangle) -> Rows:
     if isinstance(part, ChunkManifest):
         cut = slice(box.begin, box.end)
         return Rows(part.source[cut], part.offset[cut], part.length[cut])

@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, get_args
 
 from byteatlas.errors import BadRequest
-from byteatlas.io.forms import ICECHUNK
+from byteatlas.io.local import ICECHUNK
 from byteatlas.values import dataclass, field
 
-Mode: TypeAlias = Literal["create", "append", "replace"]
-MODES: tuple[str, ...] = get_args(Mode)
+IcechunkMode: TypeAlias = Literal["create", "append", "replace"]
+MODES: tuple[str, ...] = get_args(IcechunkMode)
 VERSIONS = ("branch", "tag", "snapshot")
 MOST_REFERENCES = 50_000_000
 """References of one commit. Icechunk keeps all of a commit's in memory."""
@@ -37,7 +37,7 @@ class IcechunkOptions:
         most_references: of one commit; what has more is written in several.
     """
 
-    mode: Mode = "create"
+    mode: IcechunkMode = "create"
     branch: str = "main"
     message: str = "virtual references by byteatlas"
     containers: Mapping[str, Any] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class IcechunkOptions:
             raise BadRequest(f"most_references is {self.most_references}; 1 or more were expected")
 
 
-def check_mode(mode: str) -> Mode:
+def check_mode(mode: str) -> IcechunkMode:
     """A mode by its name. Raises `BadRequest` for any other, with the one that was meant."""
     match mode:
         case "create" | "append" | "replace":

@@ -9,6 +9,7 @@ from typing import Any
 
 from byteatlas.errors import Conflict, NotFound
 from byteatlas.io.access import Access
+from byteatlas.io.local import is_repository, local_path
 from byteatlas.manifest.foreign.icechunk.containers import Containers
 from byteatlas.manifest.foreign.icechunk.options import MANIFEST_SIZE, IcechunkOptions
 from byteatlas.manifest.foreign.icechunk.storage import container_credentials, library, storage_of, wait
@@ -21,8 +22,11 @@ def opened(where: str | os.PathLike[str] | Any, options: IcechunkOptions, access
 
     Raises `NotFound` where one is to be appended to.
     """
-    ice, storage = library(), storage_of(where, access)
-    if ice.Repository.exists(storage):
+    ice = library()
+    path = local_path(os.fspath(where)) if isinstance(where, (str, os.PathLike)) else None
+    there = path is None or is_repository(path)  # icechunk 1 makes a folder while it looks
+    storage = storage_of(where, access) if there else None
+    if there and ice.Repository.exists(storage):
         return ice.Repository.open(storage)
     if options.mode == "append":
         raise NotFound(f"no Icechunk repository at {where}: mode='create' makes one")

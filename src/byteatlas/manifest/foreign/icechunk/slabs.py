@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from byteatlas.types import Shape
 
 
-class Slab(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle of chunks whose flat numbers follow each other: ``begin`` to ``end`` (excluded)."""
 
     at: Shape
@@ -22,7 +22,7 @@ class Slab(NamedTuple):
     end: int
 
 
-def boxes(counts: Shape, size: int, first: int = 0) -> Iterator[Slab]:
+def boxes(counts: Shape, size: int, first: int = 0) -> Iterator[Rectangle]:
     """The whole grid, in order, in rectangles of about ``size`` chunks at most.
 
     ``first``: begin with the layer (along the first axis) that this chunk lies in.
@@ -31,7 +31,7 @@ def boxes(counts: Shape, size: int, first: int = 0) -> Iterator[Slab]:
     [((0, 0), (2, 2), 0, 4), ((2, 0), (1, 2), 4, 6)]
     """
     if not counts:
-        yield Slab((), (), 0, 1)
+        yield Rectangle((), (), 0, 1)
         return
     layer = math.prod(counts[1:])
     if not layer or not counts[0]:
@@ -40,15 +40,15 @@ def boxes(counts: Shape, size: int, first: int = 0) -> Iterator[Slab]:
     if layer > size:
         for i in range(start, counts[0]):
             for at, shape, begin, end in boxes(counts[1:], size):
-                yield Slab((i, *at), (1, *shape), i * layer + begin, i * layer + end)
+                yield Rectangle((i, *at), (1, *shape), i * layer + begin, i * layer + end)
         return
     step, rest = size // layer, (0,) * (len(counts) - 1)
     for i in range(start, counts[0], step):
         n = min(step, counts[0] - i)
-        yield Slab((i, *rest), (n, *counts[1:]), i * layer, (i + n) * layer)
+        yield Rectangle((i, *rest), (n, *counts[1:]), i * layer, (i + n) * layer)
 
 
-def slabs(key: NDArray[np.int64], shape: Shape) -> Iterator[Slab]:
+def slabs(key: NDArray[np.int64], shape: Shape) -> Iterator[Rectangle]:
     """Rectangles of one key each, which together are the grid.
 
     >>> [tuple(s) for s in slabs(np.array([1, 1, 1, 1, 1, 2]), (3, 2))]
@@ -57,7 +57,7 @@ def slabs(key: NDArray[np.int64], shape: Shape) -> Iterator[Slab]:
     if not len(key):
         return
     if not shape or bool((key == key[0]).all()):
-        yield Slab((0,) * len(shape), shape, 0, len(key))
+        yield Rectangle((0,) * len(shape), shape, 0, len(key))
         return
     layers = key.reshape(shape[0], -1)
     width, rest = layers.shape[1], (0,) * (len(shape) - 1)
@@ -66,10 +66,10 @@ def slabs(key: NDArray[np.int64], shape: Shape) -> Iterator[Slab]:
     edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), shape[0]]
     for begin, end in pairwise(edges):
         if same[begin]:
-            yield Slab((begin, *rest), (end - begin, *shape[1:]), begin * width, end * width)
+            yield Rectangle((begin, *rest), (end - begin, *shape[1:]), begin * width, end * width)
         else:
             for s in slabs(layers[begin], shape[1:]):
-                yield Slab((begin, *s.at), (1, *s.shape), begin * width + s.begin, begin * width + s.end)
+                yield Rectangle((begin, *s.at), (1, *s.shape), begin * width + s.begin, begin * width + s.end)
 
 
 def filled(key: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import numpy as np
 from byteatlas.errors import ByteatlasError, Conflict, Unsupported
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.writing.versions import Overtaken
-from byteatlas.manifest.foreign.icechunk.chunks import ArrayChunks, Locations, tail
+from byteatlas.manifest.foreign.icechunk.chunks import Locations, SlabWriter, tail
 from byteatlas.manifest.foreign.icechunk.containers import Containers
 from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
 from byteatlas.manifest.foreign.icechunk.read import OWN, IcechunkManifest, collected
@@ -158,7 +158,7 @@ class _Writer:
             raise Unsupported("icechunk", f"Icechunk cannot hold it: {why}", key.rpartition("/")[0] or "/") from error
 
     def _chunks(self, array: WrittenArray, first: int, old: JSON) -> None:
-        chunks = ArrayChunks(self.session.store, array.path, self.locations)
+        chunks = SlabWriter(self.session.store, array.path, self.locations)
         there = _counts(old, array.path)
         if there is not None and (not first or there[1:] != array.manifest.grid_shape[1:]):
             first = 0
@@ -171,7 +171,7 @@ class _Writer:
                 self._commit(more=True)
                 chunks = replace(chunks, store=self.session.store)
 
-    def _gone(self, array: WrittenArray, chunks: ArrayChunks, first: int, end: int) -> None:
+    def _gone(self, array: WrittenArray, chunks: SlabWriter, first: int, end: int) -> None:
         """Remove chunks that the older rows from ``first`` to ``end`` had and the new ones have not."""
         layer = max(1, math.prod(array.manifest.grid_shape[1:]))
         for begin, part, skip in tail(array.manifest, first):
