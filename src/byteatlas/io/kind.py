@@ -9,13 +9,12 @@ from byteatlas.errors import FetchFailed
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import (
     ARCHIVE_SUFFIXES,
-    ICECHUNK,
     JSON_SUFFIXES,
     PARQUET_SUFFIXES,
     compression_of_bytes,
     form_of_url,
 )
-from byteatlas.io.local import LocalSource, is_repository, local_path
+from byteatlas.io.local import ICECHUNK, LocalSource, is_repository, local_path
 from byteatlas.io.source import Source
 from byteatlas.types import ByteRange
 
