@@ -278,8 +278,11 @@ def _write_options(
     """Options of maps and of repositories, apart."""
     if options is None and mode is None:
         return None, None
-    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions, check_mode
     from byteatlas.manifest.options import MapWriteOptions
+
+    if mode is None and isinstance(options, MapWriteOptions):
+        return options, None
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions, check_mode
 
     if isinstance(options, IcechunkOptions) or mode is not None:
         named = isinstance(target, (str, os.PathLike)) and os.fspath(target).startswith(ICECHUNK)
