@@ -1,9 +1,20 @@
-"""byteatlas: an atlas of byte ranges. Legacy archives as virtual Zarr.
+"""An atlas of byte ranges. Legacy archives as virtual Zarr.
 
 >>> import byteatlas as ba
 >>> vg = ba.scan("air_2013.nc")                 # doctest: +SKIP
 >>> ba.write(vg, "air_2013.json")               # doctest: +SKIP
 >>> ba.open("air_2013.json")["air"][0:10, ::2]  # doctest: +SKIP
+
+From files to data:
+
+- `scan`, `scan_many`: archive files to virtual arrays; `load`, `write`: reference maps.
+- `combine`, `plan_combine`, `append`, `concat`, `select`, `mask`: many trees as one, parts of one.
+- `open`, `open_array`, `open_group`: read values, as NumPy arrays. For xarray: ``engine="byteatlas"``.
+- `verify`: our values against those of the format's own library; `check`: have the files changed?
+- `report`: a page for people about any of these.
+- `copy`, `create_array`, `create_group`, `from_model`: real Zarr stores.
+
+How bytes are reached says `Access`; all errors are `ByteatlasError`. ``byteatlas --help`` has the same as commands.
 """
 
 __version__ = "0.1.0"
@@ -17,13 +28,15 @@ if TYPE_CHECKING:
     from byteatlas.api.indexing import RefusalWarning, load, scan, write
     from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
-    from byteatlas.api.opening import copy, georeference, open
+    from byteatlas.api.opening import copy, georeference, open, open_array, open_group
+    from byteatlas.api.reporting.page import report
     from byteatlas.api.selection import mask, select
     from byteatlas.api.stores import create_array, create_group, open_writable
     from byteatlas.api.tree import VirtualTree
     from byteatlas.api.verification import verify
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.geo import levels_of
+    from byteatlas.array.levels.options import LevelOptions
     from byteatlas.array.writing.copy import CopyOptions, CopyReport
     from byteatlas.array.writing.create import array_meta
     from byteatlas.array.writing.options import ArrayWriteOptions
@@ -62,7 +75,7 @@ if TYPE_CHECKING:
     from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
     from byteatlas.io.retry import Retry
-    from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup
+    from byteatlas.manifest.model import ReportItem, ScanReport, VirtualArray, VirtualGroup
     from byteatlas.manifest.ops.sources import SourceState
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
@@ -97,6 +110,7 @@ __all__ = [
     "FromVariable",
     "Group",
     "InvalidMetadata",
+    "LevelOptions",
     "MapWriteOptions",
     "MissingExtra",
     "MultiZarrOptions",
@@ -111,6 +125,7 @@ __all__ = [
     "Results",
     "Retry",
     "ScanOptions",
+    "ScanReport",
     "SourceChanged",
     "SourceState",
     "Unsupported",
@@ -139,10 +154,13 @@ __all__ = [
     "mask",
     "multi_zarr",
     "open",
+    "open_array",
+    "open_group",
     "open_writable",
     "plan_combine",
     "prepare_combine",
     "prepare_many",
+    "report",
     "scan",
     "scan_many",
     "select",
@@ -161,13 +179,15 @@ _PLACES = {
     "byteatlas.api.indexing": "RefusalWarning load scan write",
     "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",
-    "byteatlas.api.opening": "copy georeference open",
+    "byteatlas.api.opening": "copy georeference open open_array open_group",
+    "byteatlas.api.reporting.page": "report",
     "byteatlas.api.selection": "mask select",
     "byteatlas.api.stores": "create_array create_group open_writable",
     "byteatlas.api.tree": "VirtualTree",
     "byteatlas.api.verification": "verify",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
+    "byteatlas.array.levels.options": "LevelOptions",
     "byteatlas.array.writing.copy": "CopyOptions CopyReport",
     "byteatlas.array.writing.create": "array_meta",
     "byteatlas.array.writing.options": "ArrayWriteOptions",
@@ -184,7 +204,7 @@ _PLACES = {
     "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
     "byteatlas.io.retry": "Retry",
-    "byteatlas.manifest.model": "ReportItem VirtualArray VirtualGroup",
+    "byteatlas.manifest.model": "ReportItem ScanReport VirtualArray VirtualGroup",
     "byteatlas.manifest.ops.sources": "SourceState",
     "byteatlas.manifest.options": "MapWriteOptions",
     "byteatlas.progress": "Progress",

@@ -121,7 +121,7 @@ def ours_first(targets: tuple[str, str]) -> Callable[[], Any]:
     import byteatlas as ba
 
     def first(target: str) -> Any:
-        return ba.open(target)["var0"][0, 0:10]  # type: ignore[index]
+        return ba.open(target)["var0"][0, 0:10]
 
     first(targets[0])
     return lambda: first(targets[1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from byteatlas.api.indexing import load, load_kind, versioned
 from byteatlas.api.targets import Readable, References, access_for, expect, is_references, place_of
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.io.kind import METADATA_NAMES, kind_of
 from byteatlas.io.policy import Policy
@@ -18,7 +18,7 @@ from byteatlas.types import JSON
 from byteatlas.values import replace
 
 if TYPE_CHECKING:
-    from byteatlas.array import Node, ReadOptions
+    from byteatlas.array import Array, Group, Node, ReadOptions
     from byteatlas.array.writing.copy import CopyOptions, CopyReport
     from byteatlas.meta.conventions import Georeference
     from byteatlas.store.write import WriteTarget
@@ -81,12 +81,49 @@ def open(
     return open_node(node, how.pool(), path=path, options=options)
 
 
+def open_array(
+    target: Openable,
+    path: str = "",
+    *,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    options: ReadOptions | None = None,
+) -> Array:
+    """`open` for what is known to be an array. Raises `NotFound` when it is a group, and what `open` raises."""
+    from byteatlas.array import Array
+
+    found = open(target, path=path, access=access, storage_options=storage_options, policy=policy, options=options)
+    if not isinstance(found, Array):
+        raise NotFound(f"{path or 'this'} is a group; say which array: {', '.join(list(found)[:8])}")
+    return found
+
+
+def open_group(
+    target: Openable,
+    path: str = "",
+    *,
+    access: Access | None = None,
+    storage_options: Mapping[str, JSON] | None = None,
+    policy: Policy | None = None,
+    options: ReadOptions | None = None,
+) -> Group:
+    """`open` for what is known to be a group. Raises `NotFound` when it is an array, and what `open` raises."""
+    from byteatlas.array import Group
+
+    found = open(target, path=path, access=access, storage_options=storage_options, policy=policy, options=options)
+    if not isinstance(found, Group):
+        raise NotFound(f"{path or 'this'} is an array, not a group")
+    return found
+
+
 def opened(target: Openable | Node, path: str, access: Access) -> Node:
     """A node that is open already, or one that is opened now; or a member of either."""
     from byteatlas.array import Array, Group
 
     if isinstance(target, Group):
-        return target[path] if path else target
+        found: Node = target[path]
+        return found
     if isinstance(target, Array):
         if path:
             raise BadRequest(f"{path!r}: an array has no members")

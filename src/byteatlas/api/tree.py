@@ -9,14 +9,34 @@ from typing import Any
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import expect_many
 from byteatlas.errors import BadRequest, MissingExtra
+from byteatlas.importing import report_of
 from byteatlas.io.access import DEFAULT, Access, merged
-from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
-from byteatlas.values import dataclass, replace
+from byteatlas.manifest.model import ScanReport, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.meta.text import array_text
+from byteatlas.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualTree(VirtualGroup):
     """A `VirtualGroup` that can be worked on; its groups are such trees as well."""
+
+    report: ScanReport = field(default_factory=ScanReport)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.report, ScanReport):
+            object.__setattr__(self, "report", ScanReport(self.report))
+
+    def html(self) -> str:
+        """A page about it, as one text: `byteatlas.report`."""
+        return report_of(self)
+
+    def tree(self) -> str:
+        """A picture of what is below, one line per node."""
+        lines = ["/"]
+        for path, node in self.walk():
+            what = f"  {array_text(node.meta)}" if isinstance(node, VirtualArray) else "/"
+            lines.append("  " * (path.count("/") + 1) + path.rpartition("/")[2] + what)
+        return "\n".join(lines)
 
     def concat(self, others: VirtualGroup | Sequence[VirtualGroup], dim: str, **options: Any) -> VirtualTree:
         """This group, and others behind it along a dimension: `byteatlas.concat`, with its options."""
@@ -80,8 +100,8 @@ def tree(group: VirtualGroup, access: Access = DEFAULT) -> VirtualTree:
         return group
     groups = {name: tree(below, access) for name, below in group.groups.items()}
     if access.is_same(DEFAULT):
-        return VirtualTree(group.meta, group.arrays, groups, group.report)
-    return VirtualTree(group.meta, reached(group.arrays, access), groups, group.report, access)
+        return VirtualTree(group.meta, group.arrays, groups, ScanReport(group.report))
+    return VirtualTree(group.meta, reached(group.arrays, access), groups, ScanReport(group.report), access)
 
 
 def rooted(node: VirtualNode, access: Access = DEFAULT) -> VirtualTree | VirtualArray:

@@ -20,6 +20,7 @@ from byteatlas.array.reading.planning.points import plan_points
 from byteatlas.array.reading.read import read_orthogonal, read_points
 from byteatlas.array.reading.scattering.assign import allocate
 from byteatlas.errors import BadRequest, BadSelection, InvalidMetadata, Unsupported
+from byteatlas.importing import shown_as_html
 from byteatlas.meta.grid import boundaries
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.meta.text import array_text
@@ -92,6 +93,9 @@ class Array(Indexed):
 
     def __repr__(self) -> str:
         return f"<Array {'/' + self._path!r} {array_text(self._meta)}>"
+
+    def _repr_html_(self) -> str | None:
+        return shown_as_html(self)
 
     # --- reading
 

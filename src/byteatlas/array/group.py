@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from byteatlas.array.array import Array
 from byteatlas.array.handle import NodeHandle
 from byteatlas.errors import NotFound
+from byteatlas.importing import shown_as_html
 from byteatlas.meta.model import GroupMeta
 from byteatlas.meta.text import array_text
 from byteatlas.store.nodes import NodeKind
@@ -53,7 +54,26 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
         """Whether it lies in a Zarr store; else it is virtual: a map's or a scanned file's."""
         return self._hierarchy.stored
 
-    def __getitem__(self, path: str) -> Node:
+    def __getitem__(self, path: str) -> Any:
+        """The `Array` or `Group` at a path. Which one it is only the data know: to type checkers it is anything;
+        `array` and `group` are typed."""
+        return self._member(path)
+
+    def array(self, path: str) -> Array:
+        """The array at a path. Raises `NotFound`, also for a group."""
+        found = self._member(path)
+        if not isinstance(found, Array):
+            raise NotFound(f"{path!r} is a group, not an array")
+        return found
+
+    def group(self, path: str) -> Group:
+        """The group at a path. Raises `NotFound`, also for an array."""
+        found = self._member(path)
+        if not isinstance(found, Group):
+            raise NotFound(f"{path!r} is an array, not a group")
+        return found
+
+    def _member(self, path: str) -> Node:
         if not isinstance(path, str):
             raise NotFound(f"no member {path!r}: names are strings")
         clean = path.strip("/")
@@ -100,7 +120,7 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
                 yield name, self._child(name)
         for name, kind in children.items():
             if kind == "group":
-                group = self[name]
+                group = self._member(name)
                 yield name, group
                 if isinstance(group, Group):
                     for path, node in group.walk():
@@ -117,6 +137,12 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
 
     def __repr__(self) -> str:
         return f"<Group {'/' + self._path!r}>"
+
+    def _repr_html_(self) -> str | None:
+        return shown_as_html(self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [path for path, _ in self.walk()]
 
     def _members(self) -> Mapping[str, NodeKind]:
         return self._hierarchy.members(self._path)

@@ -34,6 +34,7 @@ COMMANDS = {
     "append": ("byteatlas.cli.maps:append", "Add maps or archives to a map."),
     "diff": ("byteatlas.cli.compare:diff", "Compare two maps."),
     "stats": ("byteatlas.cli.compare:stats", "Count chunks and bytes; what a slice would cost."),
+    "report": ("byteatlas.cli.web.report:report", "Write a page about a map, a file or a folder."),
     "serve": ("byteatlas.cli.web.serve:serve", "Serve maps over HTTP as Zarr, with a page for people."),
     "demo": ("byteatlas.cli.demo:demo", "Make a small archive, index, combine, check and draw it."),
 }

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest
+from byteatlas.importing import report_of, shown_as_html
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass, field
@@ -263,6 +264,13 @@ class Plan:
     @property
     def ok(self) -> bool:
         return not self.conflicts
+
+    def html(self) -> str:
+        """A page about it: see `byteatlas.report`."""
+        return report_of(self)
+
+    def _repr_html_(self) -> str | None:
+        return shown_as_html(self)
 
 
 def scalar_json(value: object) -> JSON:

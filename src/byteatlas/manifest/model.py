@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.errors import BadRequest, NotFound
+from byteatlas.importing import report_of, shown_as_html
 from byteatlas.io.access import Access
 from byteatlas.manifest.printing import virtual_array_text, virtual_group_text
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
@@ -218,6 +219,19 @@ class ReportItem:
     locators: tuple[str, ...] = ()
 
 
+class ScanReport(tuple[ReportItem, ...]):
+    """What became of each dataset of a scanned file."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        return shown_as_html(self)
+
+    def html(self) -> str:
+        """A page about it: see `byteatlas.report`."""
+        return report_of(self)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualArray:
     """An array's metadata and where its bytes lie; ``access`` says how they may be reached (None: as by default)."""
@@ -228,6 +242,9 @@ class VirtualArray:
 
     def __repr__(self) -> str:
         return virtual_array_text(self)
+
+    def _repr_html_(self) -> str | None:
+        return shown_as_html(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -267,6 +284,12 @@ class VirtualGroup:
 
     def __repr__(self) -> str:
         return virtual_group_text(self)
+
+    def _repr_html_(self) -> str | None:
+        return shown_as_html(self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [path for path, _ in self.walk()]
 
 
 VirtualNode: TypeAlias = VirtualGroup | VirtualArray

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from byteatlas.describe import ArrayFacts, GroupFacts
 from byteatlas.manifest.model import ReportItem
 from byteatlas.pages.numbers import count_text, size_text
+from byteatlas.scanning.reasons import explained
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -47,12 +48,14 @@ class TreeLine:
 
 @dataclass(frozen=True, slots=True)
 class RefusalLine:
-    """Datasets that are not there, by reason."""
+    """Datasets that are not there, by reason: what it means, and what can be done."""
 
     reason: str
     count: int
     paths: str
     detail: str
+    meaning: str
+    remedy: str
 
 
 def array_cards(facts: GroupFacts, naming: Naming, colours: Mapping[str, int]) -> list[ArrayCard]:
@@ -69,7 +72,7 @@ def _card(path: str, array: ArrayFacts, naming: Naming, colour: int) -> ArrayCar
         path=path,
         group=group,
         name=name or "the array",
-        title=_title(array.attributes),
+        title=title_of(array.attributes),
         dtype=array.dtype,
         shape=array.shape,
         axes=tuple((d or f"axis {i}", n) for i, (d, n) in enumerate(zip(dims, array.shape, strict=True))),
@@ -79,7 +82,7 @@ def _card(path: str, array: ArrayFacts, naming: Naming, colour: int) -> ArrayCar
     )
 
 
-def _title(attributes: Mapping[str, JSON]) -> str:
+def title_of(attributes: Mapping[str, JSON]) -> str:
     """What the CF conventions say of a variable (CF 3.1 to 3.3)."""
     name = next((n for key in ("long_name", "standard_name") if isinstance(n := attributes.get(key), str)), "")
     units = attributes.get("units")
@@ -141,7 +144,8 @@ def refusal_lines(report: Iterable[ReportItem]) -> list[RefusalLine]:
     for reason, n in Counter(item.reason or "unknown" for item in items).most_common():
         mine = [item for item in items if (item.reason or "unknown") == reason]
         more = f" and {n - 5:,} more" if n > 5 else ""
-        lines.append(RefusalLine(reason, n, ", ".join(item.path or "/" for item in mine[:5]) + more, mine[0].detail))
+        paths = ", ".join(item.path or "/" for item in mine[:5]) + more
+        lines.append(RefusalLine(reason, n, paths, mine[0].detail, *explained(reason)))
     return lines
 
 

@@ -10,6 +10,8 @@ from byteatlas.errors import MissingExtra, NotFound
 
 ASSETS = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 """The style and the script of all pages, with their media types."""
+STYLE = ("palette.css", "cards.css", "page.css")
+"""Colours, the parts of a page, the page itself: the style of a page is all of them."""
 
 
 @cache
@@ -18,7 +20,7 @@ def environment() -> Any:
     try:
         from jinja2 import DictLoader, Environment, StrictUndefined
     except ImportError as error:
-        raise MissingExtra("serve", "a page for people") from error
+        raise MissingExtra("report", "a page for people") from error
     folder = files("byteatlas.pages") / "templates"
     texts = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.name.endswith(".html")}
     return Environment(
@@ -32,8 +34,29 @@ def render(template: str, **values: Any) -> str:
     return text
 
 
+def style() -> str:
+    """The style of all pages, to stand in a page."""
+    return asset("page.css")[0].decode()
+
+
+def cell_style() -> str:
+    """The style of what stands in a page of somebody else's, a notebook's: it holds inside of it alone."""
+    palette, parts, cell = (_read(name) for name in ("palette.css", "cards.css", "cell.css"))
+    return f"{palette}.byteatlas {{\n{parts}}}\n{cell}"
+
+
+def script(name: str) -> str:
+    """A script, to stand in a page."""
+    return _read(name)
+
+
+def _read(name: str) -> str:
+    return (files("byteatlas.pages") / "assets" / name).read_text(encoding="utf-8")
+
+
 def asset(name: str) -> tuple[bytes, str]:
     """A file that pages refer to, and its media type. Raises `NotFound`."""
     if name not in ASSETS:
         raise NotFound(f"no page has {name}")
-    return (files("byteatlas.pages") / "assets" / name).read_bytes(), ASSETS[name]
+    parts = STYLE if name == "page.css" else (name,)
+    return "".join(map(_read, parts)).encode(), ASSETS[name]

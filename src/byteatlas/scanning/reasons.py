@@ -49,3 +49,34 @@ EXPLAINED: dict[Reason, str] = {
     Reason.COMPRESSED_MEMBER: "a part of a compressed member of an archive (ZIP, gzip), which no byte range can "
     "express: unpack the archive, or store its members without compression",
 }
+
+
+REMEDIES: dict[Reason, str] = {
+    Reason.DATATYPE: "Read it with the format's own library; the other datasets are in the map.",
+    Reason.FILTER: "Install what decodes it (byteatlas[hdf5-plugins]), or have the file repacked with another filter.",
+    Reason.LAYOUT: "Have the dataset rewritten in chunks (h5repack for HDF5).",
+    Reason.VLEN_LARGE: "Allow larger copies with the scan option for inlining, or keep the data in a side file.",
+    Reason.VIRTUAL_DATASET: "Scan the files that it is made of, and combine their maps.",
+    Reason.EXTERNAL_STORAGE: "Put the external files where the file says they are, and scan it again.",
+    Reason.LINK: "Put the file that the link names where the link says it is, and scan it again.",
+    Reason.DATASPACE: "Nothing to do: there are no values.",
+    Reason.NEVER_WRITTEN: "Nothing to do: there are no values.",
+    Reason.CORRUPT: "Get the file again from where it came from.",
+    Reason.FORBIDDEN: "Allow it with a policy (Access(policy=...)) if you trust the file.",
+    Reason.COMPRESSION: "Have the file written again with a compression that is known.",
+    Reason.SAMPLES: "Read it with the format's own library; the other images are in the map.",
+    Reason.TOO_LARGE: "Check the file: its sizes are larger than any that are allowed.",
+    Reason.NAME: "Have the dataset renamed in the file.",
+    Reason.COMPRESSED_MEMBER: "Unpack the archive, or store its members without compression.",
+}
+"""What somebody can do about a refusal."""
+
+
+def explained(reason: str) -> tuple[str, str]:
+    """What a code means, and what can be done; empty for the codes of other scanners.
+
+    >>> explained("never-written")[1], explained("mine-odd")
+    ('Nothing to do: there are no values.', ('', ''))
+    """
+    known = Reason(reason) if reason in set(Reason) else None
+    return ("", "") if known is None else (EXPLAINED[known], REMEDIES[known])

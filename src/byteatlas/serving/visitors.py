@@ -21,7 +21,7 @@ from byteatlas.serving.looking import look as look_at
 from byteatlas.serving.naming import public_name
 from byteatlas.serving.published import Published
 from byteatlas.serving.tree import FORMATS, JSON_TYPE
-from byteatlas.values import dataclass, replace
+from byteatlas.values import dataclass
 
 HTML = "text/html; charset=utf-8"
 MOST_CARDS = 200
@@ -124,12 +124,8 @@ def _served(published: Published, path: str) -> HowServed:
 def _byte_map(published: Published, colours: Mapping[str, int]) -> ByteMap | None:
     if published.virtual is None:
         return None
-    found = byte_map({path: array.manifest for path, array in all_arrays(published.virtual)}, colours)
-    if found is None:
-        return None
-    return replace(
-        found, bars=tuple(replace(bar, url=public_name(bar.url, published.options.naming)) for bar in found.bars)
-    )
+    naming = partial(public_name, policy=published.options.naming)
+    return byte_map({path: array.manifest for path, array in all_arrays(published.virtual)}, colours, naming)
 
 
 def _levels(node: Node) -> list[LevelLine]:

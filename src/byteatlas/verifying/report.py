@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, TypeAlias
 
+from byteatlas.importing import report_of, shown_as_html
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -53,6 +54,13 @@ class VerifyReport:
     def values(self) -> int:
         """Values compared, all arrays together."""
         return sum(item.values for item in self.items)
+
+    def html(self) -> str:
+        """A page about it: see `byteatlas.report`."""
+        return report_of(self)
+
+    def _repr_html_(self) -> str | None:
+        return shown_as_html(self)
 
     def document(self) -> JSON:
         """For JSON."""

@@ -47,8 +47,8 @@ def check(target: Any) -> None:
     made = ba.open(target)
     assert isinstance(made, ba.Group)
     assert made.attrs == {"title": "t"}
-    np.testing.assert_array_equal(made["a"][...], VALUES)  # type: ignore[index]
-    np.testing.assert_array_equal(made["g/b"][...], MORE)  # type: ignore[index]
+    np.testing.assert_array_equal(made["a"][...], VALUES)
+    np.testing.assert_array_equal(made["g/b"][...], MORE)
     assert sorted(path for path, _ in made.walk()) == ["a", "g", "g/b"]
 
 

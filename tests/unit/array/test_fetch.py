@@ -223,6 +223,6 @@ def test_groups_walk_arrays_first() -> None:
     root = open_node(VirtualGroup(GroupMeta(), {"z": node}, {"g": inner}), opener(file))
     assert [p for p, _ in root.walk()] == ["z", "g", "g/b"]  # type: ignore[union-attr]
     assert root["g"].attrs == {"k": 1}
-    np.testing.assert_array_equal(root["g/b"][1:], expected[1:])  # type: ignore[index]
+    np.testing.assert_array_equal(root["g/b"][1:], expected[1:])
     assert "g/x" not in root
     assert list(root) == ["z", "g"]

@@ -130,7 +130,7 @@ def test_consolidated_metadata_is_used_and_dropped_when_it_would_lie(zarr_format
     assert [p for p, _ in alone.walk()] == ["g", "g/a"]
     assert alone.attrs == {"title": "x"}
     made.resize((6,))
-    assert open_store(store)["g/a"].shape == (6,)  # type: ignore[union-attr]
+    assert open_store(store)["g/a"].shape == (6,)
     with pytest.raises(NotFound):
         open_store(store, consolidated=True)
 
@@ -160,7 +160,7 @@ def test_nodes_with_the_names_of_version_1_documents_are_listed(zarr_format: Lit
     assert sorted(p for p, _ in root.walk()) == ["g", "g/0.0", "g/attrs", "g/c", "g/meta"]
     group = root["g"]
     assert isinstance(group, Group)
-    np.testing.assert_array_equal(group["meta"][...], [3, 3])  # type: ignore[index]
+    np.testing.assert_array_equal(group["meta"][...], [3, 3])
 
 
 # --- copies
@@ -206,7 +206,7 @@ def test_copies_equal_their_source(tmp_path: Path, options: CopyOptions) -> None
     assert isinstance(made, Group)
     assert made.attrs == {"title": "t"}
     for path, values in want.items():
-        np.testing.assert_array_equal(made[path][...], values)  # type: ignore[index]
+        np.testing.assert_array_equal(made[path][...], values)
     assert [s for s in seen if s[1] == s[2]][-1][0] == "g/b"
     assert store.get(JOURNAL) is None
 
@@ -237,7 +237,7 @@ def test_a_stopped_copy_is_taken_up() -> None:
         store.left = 10**9
         copy(source, store, options)
         for path, values in want.items():
-            np.testing.assert_array_equal(open_store(store)[path][...], values)  # type: ignore[index]
+            np.testing.assert_array_equal(open_store(store)[path][...], values)
 
 
 def test_a_copy_does_not_mix_with_another() -> None:

@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(target: str, path: str = "x") -> list[float]:
-    values: list[float] = open_node(read_references(target), path=path)[...].tolist()  # type: ignore[index,union-attr]
+    values: list[float] = open_node(read_references(target), path=path)[...].tolist()  # type: ignore[index]
     return values
 
 

@@ -132,7 +132,7 @@ def test_modes_by_name(mode: Any, sources: Path, tmp_path: Path, capsys: pytest.
 def test_appended_as_maps_are(sources: Path, tmp_path: Path) -> None:
     where = f"icechunk:{tmp_path}/repo"
     ba.write(ba.combine([file(sources, 0), file(sources, 1)], "time"), where)
-    first = ba.load(where)
+    first: Any = ba.load(where)
     third = file(sources, 2)
     for _ in range(2):
         done = ba.append(where, [third], "time")
@@ -140,7 +140,7 @@ def test_appended_as_maps_are(sources: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(by_zarr(tmp_path / "repo")["time"][...], [0, 1, 2])
     assert (done.added, len(done.skipped)) == ((), 1)
     assert messages(tmp_path / "repo") == ["1 added, 0 replaced", "virtual references by byteatlas"]
-    assert first["v"].meta.shape == (2, 6)  # type: ignore[index, union-attr]
+    assert first["v"].meta.shape == (2, 6)
     root: Any = ba.open(where)
     np.testing.assert_array_equal(root["v"][...], expected(3))
 
@@ -185,9 +185,10 @@ def test_versions_stamps_and_the_manifest_back(sources: Path, tmp_path: Path) ->
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(tmp_path / "repo")))
     repository.create_tag("v1", snapshot_id=snapshot)
     ba.write(file(sources, 1), where, mode="replace")
+    found: Any
     for found in (ba.open(where, tag="v1"), ba.open(where, snapshot=snapshot), ba.open(f"{where}?tag=v1")):
-        np.testing.assert_array_equal(found["v"][...], expected(1))  # type: ignore[index]
-    np.testing.assert_array_equal(ba.open(where, branch="main")["v"][...], expected(2)[1:])  # type: ignore[index]
+        np.testing.assert_array_equal(found["v"][...], expected(1))
+    np.testing.assert_array_equal(ba.open(where, branch="main")["v"][...], expected(2)[1:])
     with pytest.raises(ba.BadRequest, match="one of branch, tag and snapshot"):
         ba.load(where, tag="v1", branch="main")
     with pytest.raises(ba.NotFound):
@@ -198,7 +199,7 @@ def test_versions_stamps_and_the_manifest_back(sources: Path, tmp_path: Path) ->
     columns = node["v"].manifest.load()
     assert [(s.size, s.stamp is None) for s in columns.sources if "bin" in s.url] == [(24, False)]
     ba.write(node, tmp_path / "back.json")
-    np.testing.assert_array_equal(ba.open(tmp_path / "back.json")["v"][...], expected(2)[1:])  # type: ignore[index]
+    np.testing.assert_array_equal(ba.open(tmp_path / "back.json")["v"][...], expected(2)[1:])
 
 
 @reads

@@ -40,7 +40,7 @@ def indexed(tmp_path: Path) -> VirtualGroup:
 
 def read(target: Path, check: Check) -> list[float]:
     root = open_node(read_references(target), options=ReadOptions(check=check))
-    values: list[float] = root["x"][...].tolist()  # type: ignore[index,union-attr]
+    values: list[float] = root["x"][...].tolist()
     return values
 
 

@@ -1,0 +1,1 @@
+"""Pages about what the verbs take and give."""
