@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_out, hint_at_parquet, write_map
+from byteatlas.cli.map_io import (
+    KEEP_QUERIES,
+    MODE,
+    OVERWRITE,
+    check_out,
+    hint_at_parquet,
+    repository_options,
+    write_map,
+)
 from byteatlas.combining import (
     ByOrder,
     CombineOptions,
@@ -41,7 +49,7 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
     "name:REGEX, date:FORMAT (strptime, found in the name), order, values:A,B,C."
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="REF...")
-@click.option("-o", "--output", metavar="OUT", help="The map to write (.json or .parquet).")
+@click.option("-o", "--output", metavar="OUT", help="The map to write (.json or .parquet, or icechunk:PATH).")
 @click.option("--concat", "-c", multiple=True, metavar="DIM", help="Dimension along which files follow each other.")
 @click.option("--coord", multiple=True, metavar="DIM=SOURCE", help="Where coordinate values come from; see below.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and every difference; write nothing.")
@@ -64,6 +72,7 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
 @click.option("--replace", is_flag=True, help="With --append: files with the same coordinates replace older ones.")
 @OVERWRITE
 @KEEP_QUERIES
+@MODE
 @common.json_option
 @common.storage_option
 def combine(
@@ -76,6 +85,7 @@ def combine(
     replace: bool,
     overwrite: bool,
     keep_queries: bool,
+    mode: str | None,
     executor: str | None,
     dask: str | None,
     as_json: bool,
@@ -103,6 +113,7 @@ def combine(
         check_executor(executor)
     if output is not None and not append:
         check_out(output, None, access)
+        repository_options(output, None, mode)
     if append and not dry_run:
         return appended(inputs, str(output), options, replace, as_json, access)
     if executor is None and dask is None:
@@ -123,7 +134,8 @@ def combine(
             return 5
         raise Conflict([f.sentence() for f in prepared.conflicts])
     if output is not None and not dry_run:
-        write_map(prepared.result(), output, {"overwrite": overwrite, "keep_queries": keep_queries}, access)
+        how = {"overwrite": overwrite, "keep_queries": keep_queries, "mode": mode}
+        write_map(prepared.result(), output, how, access)
         if not as_json:
             show_summary(prepared.plan, output)
     return 0

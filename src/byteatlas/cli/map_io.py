@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from byteatlas.cli import common
 from byteatlas.errors import BadRequest, ByteatlasError, Conflict, FetchFailed
 from byteatlas.io.access import AbsentParts, Access
+from byteatlas.io.local import ICECHUNK
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,6 +24,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace a map of other files. What is no map is kept.")
 KEEP_QUERIES = click.option(
     "--keep-queries", is_flag=True, help="Also write passwords and signatures that URLs hold: whoever has OUT has them."
+)
+
+
+MODE = click.option(
+    "--mode", metavar="MODE", help="Icechunk: create a branch that is empty (the default), append to it, or replace it."
 )
 
 
@@ -32,6 +41,7 @@ def output_options(command: F) -> F:
         click.option("--templates", is_flag=True, help="JSON: shorten with templates and generated references."),
         click.option("--record-size", type=click.IntRange(1), default=100_000, show_default=True, help="Parquet rows."),
         OVERWRITE,
+        MODE,
     ]
     for option in reversed(options):
         command = option(command)
@@ -49,7 +59,20 @@ def write_map(
         check_subject(node, out, choices.get("form"), access)
     names = ("relative", "keep_queries", "templates", "record_size", "consolidated")
     more = {k: choices[k] for k in names if k in choices}
-    write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access)
+    chosen = repository_options(out, choices.get("form"), choices.get("mode"))
+    write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access, icechunk=chosen)
+
+
+def repository_options(out: str, form: Format | None, mode: str | None) -> IcechunkOptions | None:
+    """How an Icechunk repository is written; None for maps. Raises `BadRequest` for a mode that is none."""
+    if mode is None:
+        return None
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions, check_mode
+
+    chosen = IcechunkOptions(mode=check_mode(mode))
+    if not out.startswith(ICECHUNK) and form != "icechunk":
+        raise BadRequest("--mode is for Icechunk repositories (icechunk:PATH)")
+    return chosen
 
 
 def load_map(url: str, access: Access, absent_parts: AbsentParts = "raise") -> VirtualNode:
@@ -98,10 +121,19 @@ def check_out(out: str, form: Format | None, access: Access) -> Format:
     from byteatlas.io.local import absolute
     from byteatlas.manifest.targets import check_there, format_for
 
-    url = absolute(out).rstrip("/")
-    chosen = format_for(url, form)
+    chosen = format_for(out, form)
+    url = absolute(place_of_name(out)).rstrip("/")
     check_there(url, chosen, access)
     return chosen
+
+
+def place_of_name(out: str) -> str:
+    """Where a target lies, without what is said of its form and version."""
+    if not out.startswith(ICECHUNK):
+        return out
+    from byteatlas.manifest.foreign.icechunk.options import place_of_url
+
+    return place_of_url(out).url
 
 
 def check_subject(node: VirtualNode, out: str, form: Format | None, access: Access) -> None:

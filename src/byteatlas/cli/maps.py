@@ -36,13 +36,14 @@ def convert(
     access: Access,
     **choices: Any,
 ) -> None:
-    """Change the form of a map: JSON (version 0 or 1, compressed or not) and Parquet.
+    """Change the form of a map: JSON (version 0 or 1, compressed or not), Parquet, or an Icechunk repository.
 
     \b
     Examples:
       byteatlas convert all.json all.parquet
       byteatlas convert all.parquet all.json.zst --templates
       byteatlas convert by-kerchunk.parquet whole.parquet --absent-parts missing
+      byteatlas convert all.json icechunk:/data/all --mode replace
     """
     write_map(load_map(source, access, absent_parts), out, choices, access, source)
     said(as_json, out)

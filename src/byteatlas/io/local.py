@@ -112,6 +112,26 @@ def status(url: str) -> os.stat_result | None:
         raise FetchFailed(url, getattr(error, "strerror", None) or str(error)) from error
 
 
+ICECHUNK = "icechunk:"
+"""How the name of an Icechunk repository begins where what lies there does not tell: ``icechunk:s3://bucket/all``."""
+
+
+def is_repository(folder: str) -> bool:
+    """Whether a local folder is an Icechunk repository (of its format version 1 or 2)."""
+    inside = os.path.join
+    return os.path.isdir(inside(folder, "snapshots")) and (
+        os.path.isdir(inside(folder, "refs")) or os.path.exists(inside(folder, "repo"))
+    )
+
+
+def is_store(url: str) -> bool:
+    """Whether a URL names a Zarr store by what can be told without asking: a folder here, or a name that says it."""
+    path = local_path(url)
+    if path is not None:
+        return os.path.isdir(path) and not is_repository(path)
+    return url.rstrip("/").endswith(".zarr") and "::" not in url
+
+
 ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 

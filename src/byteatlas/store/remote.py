@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,9 +12,10 @@ from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.open import remote_source
 from byteatlas.io.policy import Policy
 from byteatlas.io.retry import persistently
-from byteatlas.io.source import Source
+from byteatlas.io.source import Source, SourceRecord
 from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.sources.filesystem import file_system
+from byteatlas.io.sources.remote import facts_of_info
 from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import Buffer
 
@@ -113,6 +114,35 @@ class RemoteStore:
             raise fault from error
         start = f"{self._root}/" if self._root else ""
         return [str(name)[len(start) :] for name in found if str(name).startswith(start)]
+
+    def values_below(self, prefix: str) -> Iterator[tuple[str, SourceRecord]]:
+        """The keys below an array, without its path, with what the listing says of each: folder by folder.
+
+        Raises:
+            Unsupported: the storage cannot list, or not for sure (web servers).
+            FetchFailed: a listing failed.
+        """
+        if self._web:
+            raise Unsupported("listing", f"{self._url} cannot be listed: web servers do not tell what is there", prefix)
+        start = f"{self._root}/{check_key(prefix)}" if prefix else self._root
+        folders = [start]
+        while folders:
+            path = folders.pop()
+            try:
+                found = self._fs.ls(path, detail=True)
+            except NotImplementedError as error:
+                raise Unsupported("listing", f"{self._url} cannot be listed", prefix) from error
+            except backend_errors() as error:
+                fault = failure(f"{self._url}/{prefix}", error)
+                if fault.absent and path == start:
+                    return
+                raise fault from error
+            for info in found:
+                name = str(info["name"]).rstrip("/")
+                if info.get("type") == "directory":
+                    folders += [name] if name != path else []
+                elif name.startswith(f"{start}/"):
+                    yield name[len(start) + 1 :], facts_of_info(info)
 
     @property
     def _web(self) -> bool:
