@@ -157,7 +157,9 @@ def targets_for(files: Sequence[InputFile], output: str, names: MapNames, access
         twice = _twice(targets)
     if twice:
         same = [source for source, target in targets.items() if target == twice[0]]
-        raise click.UsageError(f"{_some(same)} would all be written to {twice[0]}: {_way_out(same, names)}")
+        raise click.UsageError(
+            f"{_some(same)} would {'both' if len(same) == 2 else 'all'} be written to {twice[0]}: {_way_out(same, names)}"
+        )
     try:
         make_folder(output)
     except ByteatlasError as error:

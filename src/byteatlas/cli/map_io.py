@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -13,6 +13,9 @@ from byteatlas.io.access import AbsentParts, Access
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.combining.append import Appended
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,6 +73,14 @@ def said(as_json: bool, out: str, **facts: JSON) -> None:
         common.print_json({"written": out, **facts})
     else:
         click.echo(f"wrote {out}" + "".join(f", {k} {v}" for k, v in facts.items()))
+
+
+def tell_appended(out: str, done: Appended) -> None:
+    """Say how many files were added to a map, and how many it had."""
+    text = f"{out}: {common.count_text(len(done.added), 'file')} added"
+    text += f", {len(done.replaced):,} replaced" if done.replaced else ""
+    text += f", {len(done.skipped):,} were there already" if done.skipped else ""
+    click.echo(text if done.added or done.replaced else f"{text}; the map is as it was")
 
 
 def check_out(out: str, form: Format | None, access: Access) -> Format:

@@ -72,7 +72,7 @@ def tell_all(
             click.echo(f"{outcome.source}: passed over, no scanner knows its format")
     if not each:
         _refusals([o for o in outcomes if not o.silent])
-    if len(outcomes) > 1 or passed:
+    if len(outcomes) > FEW or passed:
         click.echo(summary(outcomes, len(passed), output))
 
 
