@@ -158,7 +158,8 @@ def targets_for(files: Sequence[InputFile], output: str, names: MapNames, access
     if twice:
         same = [source for source, target in targets.items() if target == twice[0]]
         raise click.UsageError(
-            f"{_some(same)} would {'both' if len(same) == 2 else 'all'} be written to {twice[0]}: {_way_out(same, names)}"
+            f"{_some(same)} would {'both' if len(same) == 2 else 'all'} be written to {twice[0]}: "
+            f"{_way_out(same, names)}"
         )
     try:
         make_folder(output)

@@ -96,6 +96,15 @@ def absolute(url: str) -> str:
     return full
 
 
+def is_absolute(path: str) -> bool:
+    """Whether a local path begins at the top: with a slash, or with a drive where there are drives.
+
+    >>> is_absolute("/data/a.nc"), is_absolute("a.nc")
+    (True, False)
+    """
+    return path.startswith("/") or (WINDOWS and path[1:2] == ":" and path[:1].isalpha())
+
+
 class FileIdentity(NamedTuple):
     """What tells a local file from one that took its place.
 
@@ -147,7 +156,7 @@ def _preadv(fd: int, out: memoryview, offset: int) -> int:
 
 def _pread_into(fd: int, out: memoryview, offset: int) -> int:
     """As `_preadv`, where the system has none."""
-    data = PREAD(fd, min(len(out), ONE_READ), offset)
+    data = _seek_and_read(fd, min(len(out), ONE_READ), offset)
     out[: len(data)] = data
     return len(data)
 
@@ -162,7 +171,6 @@ def _seek_and_read(fd: int, length: int, offset: int) -> bytes:
         return os.read(fd, min(length, ONE_READ))
 
 
-PREAD: Callable[[int, int, int], bytes] = getattr(os, "pread", _seek_and_read)
 PREAD_INTO: Callable[[int, memoryview, int], int] = _preadv if hasattr(os, "preadv") else _pread_into
 
 
@@ -203,7 +211,7 @@ class LocalSource:
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
         found: list[Buffer] = []
-        fd, size, pread = self._fd, self._size, PREAD
+        fd, size, pread = self._fd, self._size, getattr(os, "pread", _seek_and_read)
         try:
             for where in ranges:  # a scan asks for hundreds of small ranges: the usual case is spelled out
                 offset, length = where.offset, where.length
@@ -224,9 +232,10 @@ class LocalSource:
         if where.end > self._size:
             raise FetchFailed(self._url, f"the file has only {self._size} bytes", where)
         try:
-            data = PREAD(self._fd, where.length, where.offset)
+            pread = getattr(os, "pread", _seek_and_read)
+            data = pread(self._fd, where.length, where.offset)
             while len(data) < where.length:  # the kernel caps one read at 2 GiB
-                more = PREAD(self._fd, where.length - len(data), where.offset + len(data))
+                more = pread(self._fd, where.length - len(data), where.offset + len(data))
                 if not more:
                     raise FetchFailed(self._url, f"only {len(data)} bytes are there", where)
                 data += more
