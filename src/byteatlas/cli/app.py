@@ -96,7 +96,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             result = cli.main(None if arguments is None else list(arguments), "byteatlas", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except errors.ByteatlasError as error:
-        from byteatlas.cli.usage import advice
+        from byteatlas.cli.arguments.usage import advice
 
         words = sys.argv[1:] if arguments is None else arguments
         return _complain(f"{error}{advice(error, words)}", status_of(error))
@@ -118,7 +118,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _misused(error: click.ClickException) -> int:
     """Tell of a command line that makes no sense in one line; a command without arguments shows its help."""
-    from byteatlas.cli.usage import is_call_for_help, usage_text
+    from byteatlas.cli.arguments.usage import is_call_for_help, usage_text
 
     if is_call_for_help(error):
         error.show()

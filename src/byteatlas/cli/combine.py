@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.inputs import files_from_option, files_of
+from byteatlas.cli.arguments.inputs import files_from_option, files_of
 from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_out, tell_appended, write_map
 from byteatlas.combining import (
     ByOrder,

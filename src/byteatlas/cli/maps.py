@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from byteatlas.cli import common
-from byteatlas.cli.inputs import files_from_option, files_of
+from byteatlas.cli.arguments.inputs import files_from_option, files_of
 from byteatlas.cli.map_io import (
     check_out,
     load_group,

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import click
 
 from byteatlas.cli.app import status_of
+from byteatlas.cli.arguments.inputs import MapNames, files_from_option, files_of, targets_for
 from byteatlas.cli.common import Size, json_option, print_json, progress, storage_option
-from byteatlas.cli.inputs import MapNames, files_from_option, files_of, targets_for
 from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_subject, existing_map, make_folder
 from byteatlas.cli.tables.outcomes import FileOutcome, tell_all
 from byteatlas.errors import BadRequest, ByteatlasError, unknown_text

@@ -69,3 +69,10 @@ def _names(word: str, url: str) -> bool:
         for name in (word, absolute(word))
         if name
     )
+
+
+def terminal_width() -> int:
+    """Columns of the terminal (COLUMNS, else what the terminal says, else 80)."""
+    from byteatlas.cli.overview import terminal_columns
+
+    return terminal_columns()
