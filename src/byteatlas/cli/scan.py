@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_subject, existin
 from byteatlas.cli.tables.outcomes import FileOutcome, tell_all
 from byteatlas.errors import BadRequest, ByteatlasError, unknown_text
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import local_path
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
@@ -234,7 +236,9 @@ def _scan_one(
         )
         if not overwrite:
             check_subject(found, target, None, access)
-        make_folder(target.rpartition("/")[0] or ".")
+        folder = target.rpartition("/")[0]
+        if folder and not os.path.isdir(local_path(folder) or folder):  # noqa: PTH112 - pathlib is slow to import
+            make_folder(folder)
         ba.write(found, target, options=ba.MapWriteOptions(keep_queries=keep_queries, relative=relative), access=access)
     except ByteatlasError as error:
         return replace(outcome, error=error)

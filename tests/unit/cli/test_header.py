@@ -10,7 +10,7 @@ import pytest
 
 from byteatlas.cli.app import run
 
-netCDF4 = pytest.importorskip("netCDF4")
+netcdf = pytest.importorskip("netCDF4")
 
 WANTED = """\
 netcdf a {
@@ -41,7 +41,7 @@ group: g {
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w") as f:
+    with netcdf.Dataset(path, "w") as f:
         for name, size in (("time", 2), ("lat", 3)):
             f.createDimension(name, size)
         air = f.createVariable("air", "i2", ("time", "lat"))
