@@ -279,19 +279,21 @@ def plan_json(plan: Plan) -> JSON:
 
 def show_plan(plan: Plan, most: int = 12) -> None:
     """The plan as tables: dimensions, variables, differences."""
-    from rich.table import Table
+    from byteatlas.cli.tables.dates import time_text
 
     out = common.console()
     for dim in plan.dimensions:
         units = f", {dim.units} ({dim.calendar})" if dim.units else ""
         title = f"{dim.name}: {dim.length} from {dim.source}, {dim.direction}{units}"
-        table = Table("", "first", "last", "count", "files", title=title, title_justify="left")
+        out.print(title)
+        table = common.table("", "first", "last", "count", "files")
         for i, block in list(enumerate(dim.blocks))[:most]:
-            table.add_row(str(i), str(block.first), str(block.last), str(block.count), names_text(block.files))
+            ends = [time_text(value, dim.units, dim.calendar) for value in (block.first, block.last)]
+            table.add_row(str(i), *ends, str(block.count), names_text(block.files))
         if len(dim.blocks) > most:
             table.add_row("...", "", "", "", f"{len(dim.blocks) - most} more")
         out.print(table)
-    table = Table("variable", "action", "dimensions", "type", "chunks", "encodings", "written as", title="variables")
+    table = common.table("variable", "action", "dimensions", "type", "chunks", "encodings", "written as")
     for v in plan.variables:
         dims = ", ".join(f"{d or '?'}={n}" for d, n in zip(v.dims, v.shape, strict=True))
         table.add_row(

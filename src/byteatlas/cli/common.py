@@ -18,6 +18,7 @@ from byteatlas.types import JSON
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from byteatlas.io.access import Access
     from byteatlas.io.traffic.counters import Counters
@@ -172,6 +173,16 @@ def console(*, stderr: bool = False, unfiltered: bool = False) -> Console:
     width = None if stream.isatty() else 400
     file: Any = getattr(stream, "unfiltered", stream) if unfiltered else None
     return Console(stderr=stderr, file=file, width=width, highlight=False, soft_wrap=not stream.isatty())
+
+
+def table(*heads: str) -> Table:
+    """A table without lines; texts that are too wide for the terminal go on in the next line, none is cut."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for head in heads:
+        made.add_column(head, overflow="fold")
+    return made
 
 
 @contextmanager
