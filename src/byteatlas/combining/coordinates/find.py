@@ -86,7 +86,8 @@ def from_variables(
     if paths[0] is None and all(p is None for p in paths):
         if source.path is not None:
             known = dict.fromkeys(path for i in inputs for path in i.arrays)
-            raise BadRequest(f"for the coordinate of {dim!r}: {unknown_text('variable', source.path, known)}")
+            _, _, names = unknown_text("variable", source.path, known).partition("; ")
+            raise BadRequest(f"no input has a variable {source.path!r} for the coordinate of {dim!r}; {names}")
         found = by_order(dim, inputs)
         if dim not in options.coords and (typo := probably_meant(dim, inputs)):
             return found, [Finding("conflict", "dims", None, (), typo)]
