@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from byteatlas.api.verification import verify
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.geo import levels_of
+    from byteatlas.array.levels.options import LevelOptions
     from byteatlas.array.writing.copy import CopyOptions, CopyReport
     from byteatlas.array.writing.create import array_meta
     from byteatlas.array.writing.options import ArrayWriteOptions
@@ -97,6 +98,7 @@ __all__ = [
     "FromVariable",
     "Group",
     "InvalidMetadata",
+    "LevelOptions",
     "MapWriteOptions",
     "MissingExtra",
     "MultiZarrOptions",
@@ -168,6 +170,7 @@ _PLACES = {
     "byteatlas.api.verification": "verify",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
+    "byteatlas.array.levels.options": "LevelOptions",
     "byteatlas.array.writing.copy": "CopyOptions CopyReport",
     "byteatlas.array.writing.create": "array_meta",
     "byteatlas.array.writing.options": "ArrayWriteOptions",

@@ -37,6 +37,14 @@ elif job == "kerchunk":
     def run(path):
         refs = SingleHdf5ToZarr(path, inline_threshold=0).translate()["refs"]
         return sum(isinstance(r, list) for r in refs.values())
+elif job == "byteatlas.kerchunk":
+    from byteatlas.kerchunk.hdf import SingleHdf5ToZarr
+    from byteatlas.scanning.plugins import installed
+    import byteatlas.manifest.references
+    dict(installed())
+    def run(path):
+        refs = SingleHdf5ToZarr(path, inline_threshold=0).translate()["refs"]
+        return sum(isinstance(r, list) for r in refs.values())
 elif job == "VirtualiZarr":
     from obspec_utils.registry import ObjectStoreRegistry
     from obstore.store import LocalStore
@@ -76,7 +84,7 @@ def child(job: str, paths: list[Path]) -> tuple[float, list[int]]:
 
 def measure(job: str, paths: list[Path], rounds: int, per: int) -> list[Row]:
     """Everybody in turn, several rounds; the median per file."""
-    peers = ("byteatlas", "hidefix", "VirtualiZarr", "kerchunk")
+    peers = ("byteatlas", "byteatlas.kerchunk", "hidefix", "VirtualiZarr", "kerchunk")
     seconds: dict[str, list[float]] = {peer: [] for peer in peers}
     for _ in range(rounds):
         for peer in peers:

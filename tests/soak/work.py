@@ -20,7 +20,7 @@ from tests.soak.truth import Ledger, Set, wrong
 
 import byteatlas as ba
 from byteatlas.errors import FetchFailed, SourceChanged
-from byteatlas.zarr_store import ReferenceZarrStore
+from byteatlas.zarr_stores.reference import ReferenceZarrStore
 
 THREADS, PROCESSES = 8, 2
 MOST_PARTS = 6

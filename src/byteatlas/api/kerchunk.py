@@ -16,6 +16,7 @@ from byteatlas.api.targets import Target, given_access
 from byteatlas.api.tree import VirtualTree, access_of, tree
 from byteatlas.combining import CombineOptions
 from byteatlas.combining.chunks.small_arrays import inline_array
+from byteatlas.combining.coordinates.times import parse_units
 from byteatlas.combining.kerchunk import multi_zarr as arguments_of
 from byteatlas.combining.plan import combine
 from byteatlas.errors import BadRequest, unknown
@@ -29,7 +30,10 @@ from byteatlas.values import dataclass, field, replace
 Process = Callable[[dict[str, Any]], Mapping[str, Any]]
 """References of version 0 (key -> reference) -> references."""
 CALENDARS = (None, "standard", "gregorian", "proleptic_gregorian")
-UNITS = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds"}
+UNITS = {
+    "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
+    "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds",
+}  # fmt: skip
 """Units of time that `combine` can be asked for, by NumPy's names."""
 
 
@@ -100,9 +104,9 @@ def multi_zarr(
     result = tree(_with_types(found, how.coo_dtypes, reach), reach)
     if append and out is not None:
         append_to(out, [result], chosen.concat, access=access)
-        result = tree(_group_of(load(out, access=access)), reach)
+        result = tree(group_of(load(out, access=access)), reach)
     if how.inline_threshold:
-        result = tree(_group_of(inline(result, reach.pool(), InlineOptions(how.inline_threshold))), reach)
+        result = tree(group_of(inline(result, reach.pool(), InlineOptions(how.inline_threshold))), reach)
     if how.postprocess is not None:
         result = tree(_processed(result, how.postprocess), reach)
     if out is not None and (not append or how.postprocess is not None or how.inline_threshold):
@@ -115,10 +119,11 @@ def _processed(group: VirtualGroup, process: Process) -> VirtualGroup:
     refs: dict[str, JSON] = {}
     write(group, refs, format="json-v0")
     changed = process(refs)
-    return _group_of(load(dict(refs if changed is None else changed), access=group.access))
+    return group_of(load(dict(refs if changed is None else changed), access=group.access))
 
 
-def _group_of(node: VirtualNode) -> VirtualGroup:
+def group_of(node: VirtualNode) -> VirtualGroup:
+    """Raise `BadRequest` for a single array."""
     if isinstance(node, VirtualArray):
         raise BadRequest("references of a single array; a group was expected")
     return node
@@ -164,7 +169,7 @@ def _dates(name: str, values: NDArray[Any], wanted: np.dtype[Any], attributes: d
     units, calendar = attributes.pop("units", None), attributes.pop("calendar", None)
     if values.dtype.kind == "M":
         return values
-    if unit is None or units != f"{unit} since 1970-01-01" or calendar not in CALENDARS:
+    if unit is None or calendar not in CALENDARS or not _same_units(units, f"{unit} since 1970-01-01"):
         known = ", ".join(f"M8[{u}]" for u in UNITS)
         raise BadRequest(
             f"{name} is counted in {units} ({calendar}): no {wanted} ({known} are possible for real dates)"
@@ -174,6 +179,12 @@ def _dates(name: str, values: NDArray[Any], wanted: np.dtype[Any], attributes: d
         raise BadRequest(f"{name} has values between those of {wanted}")
     dates: NDArray[Any] = counts.view(wanted)
     return dates
+
+
+def _same_units(units: JSON, wanted: str) -> bool:
+    """Whether units of a real calendar mean the same, however they are spelled (``1970-01-01T00:00:00``)."""
+    found, other = parse_units(units), parse_units(wanted)
+    return found is not None and other is not None and (found.unit, found.reference) == (other.unit, other.reference)
 
 
 def _unit(kind: np.dtype[Any]) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from byteatlas.cli.common import (
@@ -15,6 +17,9 @@ from byteatlas.cli.common import (
 )
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.types import Shape
+
+if TYPE_CHECKING:
+    from byteatlas.array.levels.options import LevelOptions, Resampling
 
 
 @click.command(no_args_is_help=True)
@@ -36,6 +41,13 @@ from byteatlas.types import Shape
     metavar="MB",
     help="Decoded data held at a time.",
 )
+@click.option(
+    "--levels",
+    metavar="N,N,...|until=N",
+    help="Also write overviews of rasters and grids: by these factors, or halved until the longer side is at most N.",
+)
+@click.option("--resampling", type=click.Choice(["nearest", "mean", "mode"]), default="mean", show_default=True)
+@click.option("--geozarr", is_flag=True, help="Also write where rasters lie as spatial: and proj: attributes.")
 @click.option("--no-resume", is_flag=True, help="Refuse a store that holds an unfinished copy.")
 @absent_parts_option
 @storage_option
@@ -48,6 +60,9 @@ def copy(
     chunks: tuple[str, ...],
     shards: tuple[str, ...],
     memory: int,
+    levels: str | None,
+    resampling: Resampling,
+    geozarr: bool,
     no_resume: bool,
     absent_parts: AbsentParts,
     access: Access,
@@ -62,6 +77,7 @@ def copy(
     \b
     Example:
       byteatlas copy all.parquet sst.zarr --group sst --chunks 72,36,36
+      byteatlas copy sst.tif sst.zarr --levels until=512 --resampling mean
       byteatlas copy ocean.nc ocean.zarr --chunks atmosphere/t2m=6,48,96 --shards atmosphere/t2m=6,144,288
       byteatlas copy all.parquet s3://bucket/all.zarr --storage-options '{"s3://bucket/": {"profile": "me"}}'
     """
@@ -75,6 +91,8 @@ def copy(
         shards=shapes(shards, "--shards"),
         memory=memory << 20,
         resume=not no_resume,
+        geozarr=geozarr,
+        levels=None if levels is None else level_options(levels, resampling),
     )
     with progress("copying", quiet=as_json) as bar:
         done = ba.copy(node, target, options=options, access=access, progress=bar)
@@ -84,6 +102,23 @@ def copy(
     else:
         sizes = f"{size_text(done.written)} written for {size_text(done.nbytes)}"
         click.echo(f"{source} -> {target}: {count_text(done.arrays, 'array')}, {sizes}")
+
+
+def level_options(words: str, resampling: Resampling) -> LevelOptions:
+    """``2,4,8`` or ``until=512``.
+
+    >>> level_options("2,4", "mode").factors, level_options("until=64", "mean").until
+    ((2, 4), 64)
+    """
+    from byteatlas.array.levels.options import LevelOptions
+
+    kind, _, number = words.rpartition("=")
+    try:
+        if kind == "until":
+            return LevelOptions(until=int(number), resampling=resampling)
+        return LevelOptions(factors=tuple(int(n) for n in words.split(",")), resampling=resampling)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--levels") from None
 
 
 def shapes(words: tuple[str, ...], option: str) -> dict[str, Shape] | Shape | None:

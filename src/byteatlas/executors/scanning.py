@@ -50,7 +50,8 @@ def scan_many(
         urls: paths or URLs; or one of them, or a pattern (``data/*.nc``).
         executor: ``"serial"``, ``"threads"``, ``"processes"`` (with ``:N`` for N workers), ``"dask"`` for a local
             cluster, ``"dask:ADDRESS"``, or an object with ``submit``; None = processes where there are many files.
-        format, options: as for `scan`. Refusals are in each tree's ``.report``.
+        format: as for `scan`.
+        options: as for `scan`. Refusals are in each tree's ``.report``.
         access: how bytes may be reached, in the workers too; ``storage_options`` and ``policy`` are short for one.
         progress: called after each file.
 

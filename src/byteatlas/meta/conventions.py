@@ -165,14 +165,15 @@ def from_coordinates(x: NDArray[Any] | None, y: NDArray[Any] | None) -> Affine |
     >>> from_coordinates(np.array([0.5, 1.5]), np.array([9.0, 7.0]))
     Affine(a=1.0, b=0.0, c=0.0, d=0.0, e=-2.0, f=10.0)
     """
-    steps = [_step(axis) for axis in (x, y)]
+    steps = [step_of(axis) for axis in (x, y)]
     if x is None or y is None or steps[0] is None or steps[1] is None:
         return None
     dx, dy = steps[0], steps[1]
     return Affine(dx, 0.0, float(x[0]) - dx / 2, 0.0, dy, float(y[0]) - dy / 2)
 
 
-def _step(axis: NDArray[Any] | None) -> float | None:
+def step_of(axis: NDArray[Any] | None) -> float | None:
+    """The step of even coordinates; None for others."""
     if axis is None or axis.ndim != 1 or len(axis) < 2 or axis.dtype.kind not in "iuf":
         return None
     values = axis.astype(np.float64)

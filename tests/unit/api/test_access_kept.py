@@ -124,7 +124,7 @@ def test_it_is_no_part_of_what_a_node_is(locked: str) -> None:
 def test_verify_and_xarray_and_zarr(locked: str) -> None:
     pytest.importorskip("netCDF4")
     xarray, zarr = pytest.importorskip("xarray"), pytest.importorskip("zarr")
-    from byteatlas.zarr_store import ReferenceZarrStore
+    from byteatlas.zarr_stores.reference import ReferenceZarrStore
 
     vg = ba.scan(locked, storage_options=KEY)
     assert ba.verify(vg).ok

@@ -145,7 +145,7 @@ def _xarray(target: Any, **more: Any) -> Any:
 def _zarr(url: str) -> Any:
     import zarr
 
-    from byteatlas.zarr_store import ReferenceZarrStore
+    from byteatlas.zarr_stores.reference import ReferenceZarrStore
 
     group: Any = zarr.open_group(ReferenceZarrStore(ba.load(url)), mode="r")
     return group["v"][...]

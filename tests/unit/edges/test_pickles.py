@@ -29,7 +29,7 @@ def written(folder: Path, name: str, start: int, n: int = 4000) -> str:
 
 
 def store(target: str) -> Any:
-    from byteatlas.zarr_store import ReferenceZarrStore
+    from byteatlas.zarr_stores.reference import ReferenceZarrStore
 
     return ReferenceZarrStore(ba.load(target))
 

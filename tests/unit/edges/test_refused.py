@@ -161,7 +161,7 @@ class TestZarrStore:
 
     def store(self) -> Any:
         pytest.importorskip("zarr")
-        from byteatlas.zarr_store import ReferenceZarrStore
+        from byteatlas.zarr_stores.reference import ReferenceZarrStore
 
         data = np.arange(4, dtype="<f4").tobytes()
         return ReferenceZarrStore(VirtualGroup(arrays={"x": array((4,), (4,), references={(0,): data})}))
@@ -205,7 +205,7 @@ class TestZarrStore:
         code = (
             "import sys; sys.modules['zarr'] = None; sys.modules['zarr.abc.store'] = None\n"
             "from byteatlas.errors import MissingExtra\n"
-            "try:\n    import byteatlas.zarr_store\nexcept MissingExtra as error:\n    print(error.extra)\n"
+            "try:\n    import byteatlas.zarr_stores.reference\nexcept MissingExtra as error:\n    print(error.extra)\n"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "zarr"

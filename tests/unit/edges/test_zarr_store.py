@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs are not")
 from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest  # noqa: E402
 from zarr.core.buffer import default_buffer_prototype  # noqa: E402
 
-from byteatlas.zarr_store import ReferenceZarrStore  # noqa: E402
+from byteatlas.zarr_stores.reference import ReferenceZarrStore  # noqa: E402
 
 DATA = np.arange(40 * 30, dtype="i4").reshape(40, 30)
 

@@ -15,7 +15,7 @@ from tests.places import ROOT
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 OWN = {"byteatlas", "byteatlas_scanners"}
-FOR_DEVELOPERS = {"test", "dev", "bench", "mutation"}
+FOR_DEVELOPERS = {"test", "dev", "bench", "docs", "mutation"}
 NOT_SHIPPED = {"make_registry.py": {"pyproj"}, "parametrize.py": {"pytest"}}
 """Programs that write tables, what is for tests of others, and what they need of the extra ``test``."""
 THROUGH_OTHERS = {
@@ -24,7 +24,6 @@ THROUGH_OTHERS = {
     "gcsfs": "fsspec opens gs:// with it",
     "adlfs": "fsspec opens az:// with it",
     "cftime": "dates that users pass, and those that xarray decodes",
-    "dask": "distributed, its scheduler, is imported",
 }
 """Declared and not imported by name, because another package does."""
 

@@ -36,13 +36,13 @@ def test_the_recipe_has_the_dependencies() -> None:
 
 
 def test_extras_are_documented() -> None:
-    text = (ROOT / "docs/install.md").read_text(encoding="utf-8").partition("## Extras")[2].partition("\n## ")[0]
+    text = (ROOT / "docs/reference/extras.md").read_text(encoding="utf-8").partition("## Extras")[2].partition("\n## ")[0]
     listed = set(re.findall(r"`([\w-]+)`", "\n".join(line.split("|")[1] for line in text.splitlines() if "|" in line)))
     assert listed == set(PROJECT["optional-dependencies"]) - {"test", "dev", "bench", "mutation", "docs"}
 
 
 def test_shells_complete_commands() -> None:
-    text = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/extras.md").read_text(encoding="utf-8")
     assert "_BYTEATLAS_COMPLETE=bash_source" in text
     words = {"COMP_WORDS": "byteatlas sc", "COMP_CWORD": "1", "_BYTEATLAS_COMPLETE": "bash_complete"}
     command = [sys.executable, "-c", "import sys; sys.argv[:] = ['byteatlas']; from byteatlas.cli import main; main()"]

@@ -17,7 +17,7 @@ HEAVY = {"pyarrow", "fsspec", "numcodecs", "xarray", "pandas", "zarr", "h5py", "
 SLOW = {"pathlib", "shutil", "uuid", "logging", "concurrent", "multiprocessing", "email", "urllib", "dataclasses"}
 """Modules of the standard library that take milliseconds, and that numpy does not import."""
 ROOMS = {
-    "combining", "verifying", "demo", "executors", "describe", "zarr_store", "zarr_stores", "zarr_codecs", "normalised",
+    "combining", "verifying", "demo", "executors", "describe", "zarr_stores", "zarr_codecs", "normalised",
     "virtualizarr", "xarray_backend", "cli",
 }  # fmt: skip
 

@@ -9,6 +9,9 @@ from typing import Literal
 
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
+from byteatlas.array.levels.coarse import Coarse
+from byteatlas.array.levels.geozarr import placed
+from byteatlas.array.levels.options import LevelOptions
 from byteatlas.array.reading.locating.stored import StoreLocator
 from byteatlas.array.writing.create import (
     check_compression,
@@ -21,6 +24,7 @@ from byteatlas.array.writing.documents import consolidate, write_group_meta
 from byteatlas.array.writing.identity import same_values, source_identity
 from byteatlas.array.writing.journal import Journal
 from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
+from byteatlas.array.writing.pyramid import CopyLevel, finish, levels_for, paths_of
 from byteatlas.array.writing.writable import WritableArray
 from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, NotFound, unknown
@@ -49,6 +53,9 @@ class CopyOptions:
         memory: bytes of decoded values held at a time, about.
         resume: go on with an earlier copy that was stopped; else a store that has nodes is refused.
         consolidated: write consolidated metadata at the end.
+        geozarr: also write where rasters lie as the Zarr conventions ``spatial:`` and ``proj:`` say it, as far as their
+            coordinates and grid mappings tell.
+        levels: also write overviews of rasters and grids, and the attributes that list them; None = no.
     """
 
     zarr_format: Literal[2, 3] = 3
@@ -59,6 +66,8 @@ class CopyOptions:
     resume: bool = True
     consolidated: bool = True
     write: ArrayWriteOptions = DEFAULT_WRITE
+    geozarr: bool = False
+    levels: LevelOptions | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.zarr_format, bool) or self.zarr_format not in (2, 3):
@@ -103,17 +112,31 @@ def copy(
     _check_paths([path for path, _ in arrays])
     _check_names({path: array.ndim for path, array in arrays}, options)
     plans = {path: _target(path, array, options) for path, array in arrays}
+    if options.geozarr:
+        plans = {path: placed(node, path, plan) for path, plan in plans.items()}
     prints = {path: _fingerprint(array, plans[path], options) for path, array in arrays}
+    levels = levels_for(dict(arrays), plans, options.levels, options.memory)
+    prints.update({level.path: _level_print(prints[level.of], level, options) for level in levels})
     journal = Journal.load(counted, prints, resume=options.resume)
     journal.save()
     if isinstance(node, Group):
         _groups(node, counted, options)
     for path, array in arrays:
         _copy_array(path, array, plans[path], counted, options, journal, progress)
+    for level in levels:
+        _copy_array(level.path, level.source, level.target, counted, options, journal, progress)
+    if levels and isinstance(node, Group) and options.levels is not None:
+        finish(node, counted, levels, options.levels, options.write)
     if options.consolidated and isinstance(node, Group):
-        consolidate(counted, [path for path, _ in node.walk()])
+        consolidate(counted, [*(path for path, _ in node.walk()), *paths_of(levels, node)])
     journal.close()
-    return CopyReport(len(arrays), sum(a.nbytes for _, a in arrays), counted.written)
+    values = sum(a.nbytes for _, a in arrays) + sum(level.source.size * level.source.dtype.itemsize for level in levels)
+    return CopyReport(len(arrays) + len(levels), values, counted.written)
+
+
+def _level_print(base: str, level: CopyLevel, options: CopyOptions) -> str:
+    resampling = None if options.levels is None else options.levels.resampling
+    return fingerprint(base, level.factor, resampling, level.source.shape)
 
 
 def _check_paths(paths: Sequence[str]) -> None:
@@ -231,7 +254,7 @@ def _fingerprint(array: Array, target: ArrayMeta, options: CopyOptions) -> str:
 
 def _copy_array(
     path: str,
-    source: Array,
+    source: Array | Coarse,
     target: ArrayMeta,
     store: WritableStore,
     options: CopyOptions,
@@ -263,11 +286,12 @@ def _opened(path: str, target: ArrayMeta, store: WritableStore, options: CopyOpt
     return open_writable(store, path, write=options.write)
 
 
-def regions(source: Array, target: ArrayMeta, memory: int) -> Iterator[tuple[slice, ...]]:
+def regions(source: Array | Coarse, target: ArrayMeta, memory: int) -> Iterator[tuple[slice, ...]]:
     """Boxes of whole target chunks that fit in memory, in C order, grown so that source chunks are decoded once."""
     grid = target.grid
     assert isinstance(grid, RegularGrid)
-    step = region_shape(source.shape, grid.chunk_shape, _source_chunks(source), memory // max(source.dtype.itemsize, 1))
+    stored = _source_chunks(source) if isinstance(source, Array) else grid.chunk_shape
+    step = region_shape(source.shape, grid.chunk_shape, stored, memory // max(source.dtype.itemsize, 1))
     starts: Sequence[range] = [range(0, n, s) for n, s in zip(source.shape, step, strict=True)]
     for corner in itertools.product(*starts):
         yield tuple(slice(a, min(a + s, n)) for a, s, n in zip(corner, step, source.shape, strict=True))

@@ -1,0 +1,1 @@
+"""Overviews: arrays at coarser resolutions, and the metadata that lists them."""
