@@ -36,7 +36,9 @@ def test_the_recipe_has_the_dependencies() -> None:
 
 
 def test_extras_are_documented() -> None:
-    text = (ROOT / "docs/reference/extras.md").read_text(encoding="utf-8").partition("## Extras")[2].partition("\n## ")[0]
+    text = (
+        (ROOT / "docs/reference/extras.md").read_text(encoding="utf-8").partition("## Extras")[2].partition("\n## ")[0]
+    )
     listed = set(re.findall(r"`([\w-]+)`", "\n".join(line.split("|")[1] for line in text.splitlines() if "|" in line)))
     assert listed == set(PROJECT["optional-dependencies"]) - {"test", "dev", "bench", "mutation", "docs"}
 
