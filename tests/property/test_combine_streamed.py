@@ -1,4 +1,4 @@
-"""Maps that are combined from disk, part by part, give the very references that the same maps give when all is in memory."""
+"""Maps that are combined from disk, part by part, give the same references as maps that are all in memory."""
 
 from __future__ import annotations
 
