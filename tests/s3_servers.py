@@ -19,6 +19,16 @@ from xml.sax.saxutils import escape
 KEY, SECRET = "AKIA-of-the-tests", "secret-of-the-tests"
 Plan = Callable[[int, str, str], str | None]
 """For the number of a request, its method and path: the kind of fault, or None for a right answer."""
+S3_PASSING = frozenset({
+    "408", "425", "429", "500", "502", "503", "504", "SlowDown", "close", "reset", "cut", "cut head", "stall",
+    "stall in body",
+})  # fmt: skip
+"""Kinds after which the same request may well work."""
+S3_KINDS = (
+    *sorted(S3_PASSING), "400", "401", "403", "409", "416", "507", "other etag", "other place", "whole", "other size",
+    "no content-range", "broken content-range", "longer body", "shorter part", "html as 200", "gzip", "garbage",
+    "redirect loop",
+)  # fmt: skip
 
 
 @dataclass
@@ -30,11 +40,14 @@ class Bucket:
     objects: dict[str, bytes] = field(default_factory=dict)
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
     plan: Plan = lambda number, method, path: None
+    faulted: int = 0
     latency: float = 0.0
     region: str = "us-east-1"
     keys: set[str] | None = None
     """Access keys that are let in; None: everybody."""
     ignores_conditions: bool = False
+    tokens: list[str | None] = field(default_factory=list)
+    """The session token of each request."""
 
     def options(self, **more: Any) -> dict[str, Any]:
         """Storage options, as people write them for s3fs."""
@@ -88,22 +101,38 @@ class _Protocol(asyncio.Protocol):
         number, parts = len(self.bucket.requests), urlsplit(target)
         path = unquote(parts.path)
         self.bucket.requests.append((method, path, headers.get("range")))
+        self.bucket.tokens.append(headers.get("x-amz-security-token"))
         fault = self.bucket.plan(number, method, path)
-        if fault in ("close", "stall"):
-            if fault == "close":
-                self.transport.close()
+        self.bucket.faulted += fault is not None
+        if fault in ("close", "reset", "stall", "garbage", "cut head"):
+            self._break(fault)
             return
         status, given, content = self._right(method, path, parse_qs(parts.query, True), headers, body)
         if fault is not None:
             status, given, content = _wrong(fault, status, given, content)
+            given |= {"Location": target} if fault == "redirect loop" else {}
         text = f"HTTP/1.1 {status} X\r\n"
         given = {"Content-Length": str(len(content)), **given}
         text += "".join(f"{n}: {v}\r\n" for n, v in given.items()) + "\r\n"
         self.transport.write(text.encode() + (b"" if method == "HEAD" else content))
         if fault == "cut":
             self.transport.close()
+        if fault == "stall in body":
+            return
         self.busy = False
         self._next()
+
+    def _break(self, fault: str) -> None:
+        match fault:
+            case "reset":
+                self.transport.abort()
+            case "close":
+                self.transport.close()
+            case "stall":
+                pass
+            case _:
+                self.transport.write(b"HTTP/1.1 206 Part" if fault == "cut head" else b"\x00\x01 nothing known\r\n\r\n")
+                self.transport.close()
 
     def _right(
         self, method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str], body: bytes
@@ -152,7 +181,7 @@ def _error(status: int, code: str) -> tuple[int, dict[str, str], bytes]:
 
 def _wrong(kind: str, status: int, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
     match kind:
-        case "cut":
+        case "cut" | "stall in body":
             return status, {**headers, "Content-Length": str(len(body))}, body[: len(body) // 2]
         case "other etag":
             return status, {**headers, "ETag": '"other"'}, body
@@ -163,6 +192,25 @@ def _wrong(kind: str, status: int, headers: dict[str, str], body: bytes) -> tupl
         case "other size":
             place = headers.get("Content-Range", "").partition("/")[0]
             return status, {**headers, "Content-Range": f"{place}/{1 << 40}"}, body
+        case "no content-range":
+            return status, {k: v for k, v in headers.items() if k != "Content-Range"}, body
+        case "broken content-range":
+            return status, {**headers, "Content-Range": "bytes from here on"}, body
+        case "longer body":
+            return status, {k: v for k, v in headers.items() if k != "Content-Length"}, body + b"more"
+        case "shorter part":
+            return status, {k: v for k, v in headers.items() if k != "Content-Length"}, body[:-1]
+        case "html as 200":
+            return 200, {"Content-Type": "text/html"}, b"<html>log in first</html>" * 3
+        case "gzip":
+            import gzip
+
+            packed = gzip.compress(body)
+            return status, {**headers, "Content-Encoding": "gzip", "Content-Length": str(len(packed))}, packed
+        case "redirect loop":
+            return 302, {}, b""
+        case "SlowDown":
+            return _error(503, "SlowDown")
         case _:
             return _error(int(kind), {"403": "AccessDenied", "503": "SlowDown"}.get(kind, "InternalError"))
 

@@ -12,12 +12,13 @@ import statistics
 import subprocess
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import h5py
 import numpy as np
-from tests.bench.report import Row
+from tests.bench.report import Row, interleaved
 
 INDEXES = ("v1 B-tree", "fixed array", "extensible array", "v2 B-tree")
 
@@ -163,6 +164,72 @@ def many_small(folder: Path, datasets: int) -> Path:
     return path
 
 
+def wide(folder: Path, variables: int) -> Path:
+    """A netCDF-4 file of many variables with four chunks and four attributes each."""
+    import netCDF4
+
+    path = folder / f"wide_{variables}.nc"
+    if path.exists():
+        return path
+    values = np.random.default_rng(0).random((24, 50, 60)).astype("f4")
+    with netCDF4.Dataset(path, "w") as file:
+        for name, n in (("time", 24), ("lat", 50), ("lon", 60)):
+            file.createDimension(name, n)
+            file.createVariable(name, "f8", (name,)).units = "days since 2000-01-01" if name == "time" else "degrees"
+            file[name][:] = np.arange(n)
+        for i in range(variables):
+            made = file.createVariable(
+                f"v{i}", "f4", ("time", "lat", "lon"), zlib=True, shuffle=True, chunksizes=(6, 50, 60)
+            )
+            made.setncatts(
+                {"long_name": f"variable {i}", "units": "K", "standard_name": "air", "cell_methods": "time: mean"}
+            )
+            made[:] = values
+    return path
+
+
+def opening(path: Path, rounds: int) -> list[Row]:
+    """Warm, in one process: a scan beside netCDF4 opening the file and reading all attributes; xarray with both."""
+    import netCDF4
+    import xarray
+
+    import byteatlas as ba
+
+    def attributes() -> int:
+        with netCDF4.Dataset(path) as file:
+            return sum(len({n: v.getncattr(n) for n in v.ncattrs()}) for v in file.variables.values())
+
+    def opened(engine: str) -> None:
+        xarray.open_dataset(path, engine=engine).close()
+
+    job = f"{path.stem.removeprefix('wide_')} variables, warm"
+    scans: dict[str, Callable[[], object]] = {
+        "byteatlas scans it": lambda: ba.scan(path),
+        "netCDF4 opens it and reads all attributes": attributes,
+    }
+    datasets: dict[str, Callable[[], object]] = {
+        f"engine={name}": partial(opened, name) for name in ("byteatlas", "netcdf4")
+    }
+    for call in (*scans.values(), *datasets.values()):
+        call()
+    return interleaved(job, scans, rounds) + interleaved(f"{job}: xarray.open_dataset", datasets, rounds)
+
+
+def many_files(folder: Path, files: int, rounds: int) -> list[Row]:
+    """Many files of 21 variables, on one worker and on two; starting the workers counts."""
+    import byteatlas as ba
+
+    paths = [str(p) for p in typical(folder, 10)]
+    some = []
+    for k in range(files):  # links: each is a file to a scan, and they take no room
+        link = folder / f"many_{k}.nc"
+        if not link.exists():
+            link.symlink_to(paths[k % len(paths)])
+        some.append(str(link))
+    timed = {who: partial(ba.scan_many, some, who) for who in ("serial", "threads:2", "processes:2")}
+    return interleaved(f"scan {files} files of 24 variables", timed, rounds, per=files)
+
+
 def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
     """``scan_chunks`` (200,000), ``scan_files`` (10) and ``rounds`` (3) can be chosen."""
     chunks, files, rounds = scale.get("scan_chunks", 200_000), scale.get("scan_files", 10), scale.get("rounds", 3)
@@ -172,4 +239,5 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
     # Each file several times: what a process does once should not count as what it does for a file.
     rows += measure("scan 300 datasets of two chunks, 12 attributes each", [many_small(folder, 300)] * 10, rounds, 0)
     rows += measure("scan a netCDF-4 file, 24 variables, 3,342 chunks", typical(folder, files) * 4, rounds, 0)
-    return rows
+    rows += opening(wide(folder, 300), scale.get("wide_rounds", 15))
+    return rows + many_files(folder, scale.get("many_files", 200), rounds)

@@ -82,7 +82,7 @@ def _in_hdf5(name: str, path: Path, data: np.ndarray[Any, Any], rounds: int) -> 
 def _in_shards(name: str, path: Path, data: np.ndarray[Any, Any], rounds: int) -> list[Row]:
     ours = open_store(str(path))
     assert isinstance(ours, Array)
-    peers = _peers(path)
+    peers = store_peers(path)
     rows: list[Row] = []
     jobs: dict[str, tuple[Any, Read]] = {
         "all of it": (data, lambda a: a[...]),
@@ -100,7 +100,8 @@ def _in_shards(name: str, path: Path, data: np.ndarray[Any, Any], rounds: int) -
     return rows + interleaved(f"{name}: 5000 points", points, rounds)
 
 
-def _peers(path: Path) -> dict[str, Callable[[Read], Any]]:
+def store_peers(path: Path) -> dict[str, Callable[[Read], Any]]:
+    """Who reads a Zarr v3 store, opened, besides us."""
     found: dict[str, Callable[[Read], Any]] = {}
     try:
         import zarr
@@ -131,5 +132,5 @@ def _sparse(folder: Path, rounds: int) -> list[Row]:
     ours = open_store(str(path))
     assert isinstance(ours, Array)
     timed: dict[str, Callable[[], Any]] = {"byteatlas": lambda: ours[...]}
-    timed |= {who: partial(peer, lambda a: a[...]) for who, peer in _peers(path).items()}
+    timed |= {who: partial(peer, lambda a: a[...]) for who, peer in store_peers(path).items()}
     return interleaved("sparse: 8 of 400 chunks are there", timed, rounds, ours.nbytes)

@@ -15,6 +15,7 @@ from tests.fault_server import KINDS, PASSING, STATUSES, Faulty, Plan, at_random
 
 import byteatlas as ba
 from byteatlas.errors import ByteatlasError, FetchFailed
+from byteatlas.types import ByteRange
 
 h5py = pytest.importorskip("h5py")
 VALUES = np.arange(40 * 30, dtype="i4").reshape(40, 30)
@@ -117,6 +118,21 @@ def test_wrong_answers_at_random(server: Faulty, name: str, seed: int) -> None:
     kinds = itertools.islice(itertools.cycle(KINDS), seed * 7, seed * 7 + 8)
     for kind in kinds:
         outcome(server, name, at_random(0.3, seed, kind))
+
+
+def test_a_portal_that_is_as_long_as_the_file(server: Faulty, files: dict[str, bytes]) -> None:
+    files["/raw.nc"] = b"CDF\x01" + bytes(60)
+    source = ACCESS.open(f"{server.url}/raw.nc")
+    server.plan = from_then_on(0, "portal of the right length")
+    server.requests.clear()
+    try:
+        with pytest.raises(FetchFailed, match="web page"):
+            source.read([ByteRange(0, 64)])
+        with pytest.raises(FetchFailed, match="web page"):
+            source.read_all()
+    finally:
+        server.plan = lambda number, method, path: None
+    assert bytes(source.read_all()) == files["/raw.nc"]
 
 
 def test_there_are_many_kinds() -> None:

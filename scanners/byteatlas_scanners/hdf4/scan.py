@@ -64,7 +64,10 @@ def scan(source: SourceInfo, options: ScanOptions) -> Parse[VirtualGroup]:
     """The file as a tree. Raises `CorruptFile` when its directory cannot be read."""
     file = yield from open_file(source, options)
     top = sds_vgroups.top_group(file)
-    contents = SdsContents() if top is None else (yield from sds_vgroups.read_datasets(file, top))
+    if top is None:
+        contents = sds_vgroups.damaged(file) or SdsContents()
+    else:
+        contents = yield from sds_vgroups.read_datasets(file, top)
     if not contents.datasets and not contents.refused:  # older files, and those whose Vgroups are damaged
         old = yield from sds_groups.read_datasets(file)
         contents = replace(contents, datasets=old.datasets, refused=old.refused)

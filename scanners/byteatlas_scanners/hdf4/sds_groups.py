@@ -75,6 +75,8 @@ def _all_groups(file: Hdf4File) -> tuple[list[OldGroup], list[tuple[str, FileFau
             if tag == ElementTag.SDG and key.ref in seen:
                 continue
             try:
+                if not key.ref:  # which means any to the library: it passes over this one
+                    raise CorruptFile(0, "a dataset's group without a number")
                 raw = file.record(*key)
                 pairs = RecordCursor(raw).numbers(len(raw) // 2)
                 group = OldGroup(key, dict(zip(pairs[::2], pairs[1::2], strict=False)))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from byteatlas.errors import CorruptFile, FileFault
+from byteatlas.errors import CorruptFile, FileFault, Unsupported
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import gather
 from byteatlas_scanners.hdf4.file import MOST_RECORD, Hdf4File, load_attributes
@@ -32,6 +32,13 @@ def top_group(file: Hdf4File) -> Vgroup | None:
     return min(found, key=lambda g: g.ref) if found else None
 
 
+def damaged(file: Hdf4File) -> SdsContents | None:
+    """All datasets refused, where there are some and the Vgroup that lists them may be one that cannot be read."""
+    faults = [group for group in file.groups.values() if isinstance(group, FileFault)]
+    variables = [g for g in file.groups.values() if isinstance(g, Vgroup) and g.kind == VARIABLE]
+    return SdsContents(refused=tuple((g.name, faults[0]) for g in variables)) if faults and variables else None
+
+
 def read_datasets(file: Hdf4File, top: Vgroup) -> Parse[SdsContents]:
     """All datasets and the file's attributes."""
     variables, passed = _variables(file, top)
@@ -42,11 +49,13 @@ def read_datasets(file: Hdf4File, top: Vgroup) -> Parse[SdsContents]:
     elements = yield from gather([find_element(file.directory, ElementTag.DATA, ref) for ref in refs])
     found: list[ScientificDataset] = []
     refused: list[tuple[str, FileFault]] = []
+    counted = 0
     for group, element, before in zip(variables, elements, passed, strict=True):
         try:
-            found.append(_dataset(file, group, element, lengths, len(found) + before))
+            found.append(_dataset(file, group, element, lengths, len(found) + before + counted))
         except FileFault as error:
             refused.append((group.name, error))
+            counted += not isinstance(error, Unsupported)  # a number type of another machine has no number
     attributes, lost = file.attributes(_attributes(file, top))
     return SdsContents(tuple(found), attributes, tuple(lost), tuple(refused))
 
@@ -123,7 +132,7 @@ def _dataset(
     lengths: Mapping[str, int | FileFault | None],
     index: int,
 ) -> ScientificDataset:
-    """Raises a fault for what the library itself passes over: a number type of another machine, no type at all."""
+    """Raises `CorruptFile`; `Unsupported` for what the library itself passes over (types of other machines)."""
     types = [ref for tag, ref in group.members if tag == ElementTag.NUMBER_TYPE]
     if not types:
         raise CorruptFile(0, f"dataset {group.name!r} has no number type")

@@ -101,9 +101,10 @@ def _attributes(
     file: File, names: Names, context: Context
 ) -> Parse[tuple[dict[int, dict[str, JSON]], dict[int, list[str]]]]:
     """The attributes of every group and dataset; for objects that lost some, which and why."""
-    owners: list[tuple[int, str]] = []
+    owners: dict[int, list[tuple[str, int]]] = {}
     values: list[Value] = []
     lost: dict[int, list[str]] = {}
+    known: dict[int, int] = {}  # attributes that siblings share are one object, which the nodes keep alive
     for address, node in file.objects.items():
         if not isinstance(node, (H5Group, Dataset)):
             continue
@@ -113,18 +114,36 @@ def _attributes(
             continue
         scale = names.scales.get(address)
         hidden = HIDDEN | HIDDEN_ON_SCALES if scale is not None and scale.is_scale else HIDDEN
+        own = owners[address] = []
         for attribute in node.attributes:
             if attribute.name not in hidden:
-                owners.append((address, attribute.name))
-                values.append(Value(attribute.type, attribute.space.shape, attribute.data))
+                at = known.get(id(attribute))
+                if at is None:
+                    at = known[id(attribute)] = len(values)
+                    values.append(Value(attribute.type, attribute.space.shape, attribute.data))
+                own.append((attribute.name, at))
     found = yield from attributes_json(values, context)
     attributes: dict[int, dict[str, JSON]] = {}
-    for (address, name), value in zip(owners, found, strict=True):
-        if isinstance(value, FileFault):
-            lost.setdefault(address, []).append(f"{name} ({detail_of(value)})")
-        else:
-            attributes.setdefault(address, {})[name] = value
+    for address, own in owners.items():
+        shown = attributes[address] = {}
+        for name, at in own:
+            value = found[at]
+            if isinstance(value, FileFault):
+                lost.setdefault(address, []).append(f"{name} ({detail_of(value)})")
+            else:
+                shown[name] = value if isinstance(value, str) else _own(value)
     return attributes, lost
+
+
+def _own(value: JSON) -> JSON:
+    """The same JSON value; lists and objects anew, so that no two nodes share one."""
+    match value:
+        case list():
+            return [_own(item) for item in value]
+        case dict():
+            return {name: _own(item) for name, item in value.items()}
+        case _:
+            return value
 
 
 def _paths(file: File, names: Names) -> Callable[[int], str | None]:

@@ -22,12 +22,14 @@ from byteatlas_scanners.hdf5.format.header import (
     DATASPACE,
     LAYOUT,
     LINK_INFO,
+    MODIFIED,
+    MODIFIED_OLD,
     SYMBOL_TABLE,
     ObjectHeader,
     check_dates,
     read_header,
 )
-from byteatlas_scanners.hdf5.format.links import Hard, Link, is_group, read_links
+from byteatlas_scanners.hdf5.format.links import OF_GROUPS, Hard, Link, read_links
 from byteatlas_scanners.hdf5.format.shared import Shared
 from byteatlas_scanners.hdf5.format.superblock import read_start
 from byteatlas_scanners.hdf5.format.wire import MALFORMED, Form
@@ -123,13 +125,15 @@ class File:
 
     def _read(self, address: int) -> Parse[H5Object]:
         header = yield from read_header(self.form, address)
-        check_dates(self.form, header)
         kinds = {m.type for m in header.messages}
+        if MODIFIED in kinds or MODIFIED_OLD in kinds:
+            check_dates(self.form, header)
         if LAYOUT in kinds and kinds & {LINK_INFO, SYMBOL_TABLE}:  # which libhdf5 takes for a group (H5O_obj_class)
             raise CorruptFile(self.form.base + address, "an object that is a dataset and a group")
-        if LAYOUT in kinds or (DATASPACE in kinds and not is_group(header)):
+        group = not kinds.isdisjoint(OF_GROUPS)
+        if LAYOUT in kinds or (DATASPACE in kinds and not group):
             return (yield from self._dataset(header))
-        if is_group(header):
+        if group:
             if ATTRIBUTE_INFO in kinds:
                 links, (attributes, lost) = yield from both(self._members(header), self._attributes(header))
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from byteatlas.api.combination import Input, inputs_as_groups
@@ -13,6 +14,7 @@ from byteatlas.api.targets import Target, given_access
 from byteatlas.api.tree import access_of
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import ICECHUNK, absolute
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.progress import OnProgress
@@ -53,6 +55,9 @@ def append(
     obstore, or S3 through s3fs) replaces the map only if it is still the one that was read; where it is not, what was
     added by others is read first. Other storage is looked at again before it is written.
 
+    An Icechunk repository (``icechunk:URL``, ``?branch=NAME`` for another branch than main) gets one commit, with the
+    chunks that are new.
+
     Raises `Conflict` and `Forbidden` as `combine` and `write` do, and `Conflict` when others keep the map for too long;
     the map is unchanged then.
     """
@@ -66,14 +71,21 @@ def append(
 
     if not isinstance(target, (str, os.PathLike)):
         raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
+    from byteatlas.io.kind import is_repository_url
+
     url = os.fspath(target)
-    with one_writer(url, asked.access or DEFAULT) as renew:
+    repository = is_repository_url(url)
+    with nullcontext(_nothing) if repository else one_writer(url, asked.access or DEFAULT) as renew:
         for _ in range(TRIES):
             try:
-                return _to_map(url, asked, renew)
+                return _to_repository(url, asked) if repository else _to_map(url, asked, renew)
             except Overtaken:
                 continue
     raise Conflict([f"{url} was written by others {TRIES} times while this was added: nothing was added"], "append")
+
+
+def _nothing() -> None:
+    """Icechunk's commits need no lock that would have to be renewed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,29 @@ def _to_references(target: MutableMapping[str, JSON], asked: _Asked) -> Appended
     found = _added(target, "the map", asked)
     if found.result is not None:
         write(found.result, target, format="json" if "refs" in target else "json-v0", access=found.access)
+    return found.report
+
+
+def _to_repository(url: str, asked: _Asked) -> Appended:
+    """Add to an Icechunk repository in one commit, made of the version that was read."""
+    from byteatlas.manifest.foreign.icechunk import IcechunkOptions, place_of_url, tip_of, write_icechunk
+    from byteatlas.manifest.origin import check_written
+
+    place = place_of_url(url)
+    branch, reach = place.branch or "main", asked.access or DEFAULT
+    tip = tip_of(place, reach)
+    found = _added(f"{ICECHUNK}{place.url}?snapshot={tip}", url, asked)
+    if found.result is None:
+        return found.report
+    for group in found.groups:
+        for _, node in group.walk():
+            if isinstance(node, VirtualArray):
+                node.manifest.load()  # now its sources are known
+    result, policy = found.result, found.access.policy
+    check_written(result, policy)
+    message = f"{len(found.report.added)} added, {len(found.report.replaced)} replaced"
+    options = IcechunkOptions("append", branch, message)
+    write_icechunk(result, absolute(place.url).rstrip("/"), options, access=found.access, snapshot=tip)
     return found.report
 
 

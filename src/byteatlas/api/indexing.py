@@ -12,7 +12,7 @@ from byteatlas.api.targets import Readable, References, Target, access_for, expe
 from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.io.local import absolute
+from byteatlas.io.local import ICECHUNK, absolute, is_store
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
@@ -21,6 +21,7 @@ from byteatlas.values import replace
 
 if TYPE_CHECKING:
     from byteatlas.io.kind import UrlKind
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkMode, IcechunkOptions
     from byteatlas.manifest.model import ReportItem
     from byteatlas.manifest.options import Format, MapWriteOptions
     from byteatlas.manifest.sharing import SharedDocuments
@@ -79,6 +80,11 @@ def scan(
         raise BadRequest(f"on_refusal is {on_refusal!r}; known: warn, raise, ignore")
     place, access = place_of(url, Access.of(access, storage_options, policy))
     known = installed() if scanners is None else scanners
+    if format is None and window is None and is_store(place):
+        found_there = load_kind(place, "zarr", access)
+        if isinstance(found_there, VirtualArray):
+            raise BadRequest(f"{place} is a single array; a group was expected")
+        return found_there
     # References are read relative to the map that holds them, which may be written anywhere.
     name = absolute(place)
     chosen = options or ScanOptions()
@@ -149,16 +155,23 @@ def load(
     policy: Policy | None = None,
     options: ScanOptions | None = None,
     absent_parts: AbsentParts | None = None,
+    branch: str | None = None,
+    tag: str | None = None,
+    snapshot: str | None = None,
 ) -> VirtualTree | VirtualArray:
-    """A reference map or an archive as virtual arrays: where the bytes lie, not their values.
+    """A reference map, an archive or a Zarr store as virtual arrays: where the bytes lie, not their values.
 
     Args:
         target: a path or URL; an open binary file that can seek; references as a dict (version 0 or 1), which are the
             caller's own and may lead anywhere; or virtual arrays, which are given back.
         access: how bytes may be reached; the result keeps it. ``storage_options`` and ``policy`` are short for one.
         absent_parts: what part files of a Parquet map mean that are not there (`Access.absent_parts`).
+        branch: or ``tag``, or ``snapshot``; which version of an Icechunk repository. None of them: the branch main.
 
-    Raises `BadRequest` for a native Zarr store, which has nothing virtual.
+    Of a Zarr store (a folder, object storage, or a ZIP file whose members are not compressed) each chunk is a source by
+    itself; a chunk that the listing does not have is missing.
+
+    Raises `Unsupported` for storage that does not list what it has.
     """
     if isinstance(target, (VirtualArray, VirtualGroup)):
         return rooted(target, access_for(target, access, storage_options, policy))
@@ -168,9 +181,27 @@ def load(
     if isinstance(target, Mapping):
         return _read(target, access)
     url, access = place_of(target, access)
+    url = versioned(url, branch, tag, snapshot)
     from byteatlas.io.kind import kind_of
 
     return load_kind(url, kind_of(url, access), access, options)
+
+
+def versioned(url: str, branch: str | None, tag: str | None, snapshot: str | None) -> str:
+    """The URL of one version of an Icechunk repository; any URL as it is where nothing is said of versions."""
+    if branch is None and tag is None and snapshot is None:
+        return url
+    from byteatlas.manifest.foreign.icechunk.options import at_version
+
+    return at_version(url, branch, tag, snapshot)
+
+
+def root_of(url: str) -> str:
+    """A metadata document's URL stands for the node that it describes."""
+    from byteatlas.io.kind import METADATA_NAMES
+
+    head, _, last = url.rstrip("/").rpartition("/")
+    return head or "." if last in METADATA_NAMES else absolute(url)
 
 
 def load_among(
@@ -199,7 +230,9 @@ def load_kind(
         case "archive":
             return scan(url, on_refusal="warn", access=access, options=options)
         case "zarr":
-            raise BadRequest(f"{url} is a Zarr store; a reference map or an archive file was expected")
+            from byteatlas.scanning.stores.read import virtual_store
+
+            return rooted(virtual_store(root_of(url), access), access)
 
 
 def _read(
@@ -220,14 +253,15 @@ def write(
     target: Target | MutableMapping[str, JSON],
     *,
     format: Format | None = None,
-    options: MapWriteOptions | None = None,
+    options: MapWriteOptions | IcechunkOptions | None = None,
+    mode: IcechunkMode | None = None,
     access: Access | None = None,
     storage_options: Mapping[str, JSON] | None = None,
     policy: Policy | None = None,
     progress: OnProgress | None = None,
 ) -> None:
     """Write virtual arrays as a reference map: Kerchunk's JSON or Parquet, by the target's suffix; or, for what it can
-    say, as a DMR++ document (``.dmrpp``).
+    say, as a DMR++ document (``.dmrpp``); or into an Icechunk repository (``icechunk:PATH`` or ``icechunk:URL``).
 
     What Zarr v2 can express is written so that every reader of such maps understands it. The rest is written as
     Zarr v3 with codec names of ours, so that other readers fail on those arrays instead of reading wrong values.
@@ -237,6 +271,9 @@ def write(
         node: virtual arrays; or references as a dict (see `load`).
         target: a file or folder, by path or URL; or a dict, which then holds the references (version 1, or 0 with
             ``format="json-v0"``) and nothing else.
+        options: how it is written; `IcechunkOptions` for a repository.
+        mode: of a repository: ``create`` (the default) a branch that holds nothing yet, ``append`` to it, ``replace``
+            what it holds.
         access: how the target may be reached, ``storage_options`` and ``policy`` short for one; None = as the node.
         policy: permits references to local files that a map from the network names.
         progress: called with each array's path before it is written.
@@ -251,13 +288,35 @@ def write(
     if isinstance(node, Mapping):
         node = load(node, access=access, storage_options=storage_options, policy=policy)
     how = access_for(node, access, storage_options, policy)
-    if options is not None:
-        from byteatlas.manifest.options import MapWriteOptions
-
-        expect(options, MapWriteOptions, "options")
+    chosen, icechunk = _write_options(options, mode, target, format)
     if not isinstance(target, (str, os.PathLike, MutableMapping)):
         raise BadRequest(f"{type(target).__name__} is no path, URL or dict")
-    write_references(node, target, format, options=options, access=how, progress=progress)
+    write_references(node, target, format, options=chosen, access=how, progress=progress, icechunk=icechunk)
+
+
+def _write_options(
+    options: MapWriteOptions | IcechunkOptions | None, mode: IcechunkMode | None, target: object, format: Format | None
+) -> tuple[MapWriteOptions | None, IcechunkOptions | None]:
+    """Options of maps and of repositories, apart."""
+    if options is None and mode is None:
+        return None, None
+    from byteatlas.manifest.options import MapWriteOptions
+
+    if mode is None and isinstance(options, MapWriteOptions):
+        return options, None
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions, check_mode
+
+    if isinstance(options, IcechunkOptions) or mode is not None:
+        named = isinstance(target, (str, os.PathLike)) and os.fspath(target).startswith(ICECHUNK)
+        if not named and format != "icechunk":
+            raise BadRequest("mode and IcechunkOptions are for Icechunk repositories (icechunk:PATH)")
+    icechunk = options if isinstance(options, IcechunkOptions) else IcechunkOptions()
+    if mode is not None:
+        icechunk = replace(icechunk, mode=check_mode(mode))
+    if isinstance(options, IcechunkOptions):
+        return None, icechunk
+    expect(options, MapWriteOptions, "options")
+    return options, icechunk
 
 
 def _tell(url: str, refused: list[ReportItem], on_refusal: OnRefusal) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from byteatlas.api.indexing import load, load_kind
+from byteatlas.api.indexing import load, load_kind, versioned
 from byteatlas.api.targets import Readable, References, access_for, expect, is_references, place_of
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import AbsentParts, Access
@@ -35,6 +35,9 @@ def open(
     policy: Policy | None = None,
     options: ReadOptions | None = None,
     absent_parts: AbsentParts | None = None,
+    branch: str | None = None,
+    tag: str | None = None,
+    snapshot: str | None = None,
 ) -> Node:
     """Open a reference map, a Zarr store, virtual arrays or an archive file for reading.
 
@@ -47,7 +50,7 @@ def open(
             for one.
         policy: which files the references may lead to; by default a map from the network leads to nothing on this
             machine.
-        absent_parts: see `load`.
+        absent_parts: see `load`, also for ``branch``, ``tag`` and ``snapshot``.
 
     Returns: a `Group` or an `Array`.
     """
@@ -66,6 +69,7 @@ def open(
     how = Access.of(access, storage_options, policy)
     if not isinstance(target, Mapping):
         url, how = place_of(target, how)
+        url = versioned(url, branch, tag, snapshot)
         kind = kind_of(url, how)
         if kind == "zarr":
             from byteatlas.array import open_store

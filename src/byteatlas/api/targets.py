@@ -8,6 +8,7 @@ from typing import BinaryIO, TypeAlias, TypeVar
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import ICECHUNK
 from byteatlas.io.policy import Policy
 from byteatlas.io.sources.open_file import is_open_file, source_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -76,7 +77,7 @@ def place_of(target: Readable, access: Access) -> tuple[str, Access]:
     url = os.fspath(target)
     if not isinstance(url, str):
         raise BadRequest("the path is bytes; text was expected (os.fsdecode makes one of it)")
-    return url, access.kept_to(url)
+    return url, access.kept_to(url.removeprefix(ICECHUNK))
 
 
 def access_for(

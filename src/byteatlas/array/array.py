@@ -14,6 +14,7 @@ from byteatlas.array.indexing import Indexed
 from byteatlas.array.options import DEFAULT, ReadOptions
 from byteatlas.array.reading.locating.located import Locator
 from byteatlas.array.reading.locating.places import raise_of_array
+from byteatlas.array.reading.one_chunk import read_one
 from byteatlas.array.reading.opening import ArrayChunks, open_chunks
 from byteatlas.array.reading.planning.orthogonal import plan_orthogonal
 from byteatlas.array.reading.planning.points import plan_points
@@ -126,8 +127,9 @@ class Array(Indexed):
         chunks = self._readable()
         # The result's size is checked before anything is planned: an absurd shape has an absurd number of chunks.
         result = self._result(sel.result_shape(selection), out)
-        if result.size:  # an axis of no length beside one of 2**60: nothing to plan
-            read_orthogonal(plan_orthogonal(selection, self.shape, chunks.grid), result, chunks, self._options_for(out))
+        # An axis of no length beside one of 2**60: nothing to plan.
+        if result.size and not read_one(selection, result, chunks, options := self._options_for(out)):
+            read_orthogonal(plan_orthogonal(selection, self.shape, chunks.grid), result, chunks, options)
         return result
 
     @property

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from byteatlas.cli import common
 from byteatlas.errors import BadRequest, ByteatlasError, Conflict, FetchFailed
 from byteatlas.io.access import AbsentParts, Access
+from byteatlas.io.local import ICECHUNK
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.types import JSON
+
+if TYPE_CHECKING:
+    from byteatlas.combining.append import Appended
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,6 +25,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 OVERWRITE = click.option("--overwrite", is_flag=True, help="Replace a map of other files. What is no map is kept.")
 KEEP_QUERIES = click.option(
     "--keep-queries", is_flag=True, help="Also write passwords and signatures that URLs hold: whoever has OUT has them."
+)
+
+
+MODE = click.option(
+    "--mode", metavar="MODE", help="Icechunk: create a branch that is empty (the default), append to it, or replace it."
 )
 
 
@@ -32,6 +42,7 @@ def output_options(command: F) -> F:
         click.option("--templates", is_flag=True, help="JSON: shorten with templates and generated references."),
         click.option("--record-size", type=click.IntRange(1), default=100_000, show_default=True, help="Parquet rows."),
         OVERWRITE,
+        MODE,
     ]
     for option in reversed(options):
         command = option(command)
@@ -49,7 +60,20 @@ def write_map(
         check_subject(node, out, choices.get("form"), access)
     names = ("relative", "keep_queries", "templates", "record_size", "consolidated")
     more = {k: choices[k] for k in names if k in choices}
-    write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access)
+    chosen = repository_options(out, choices.get("form"), choices.get("mode"))
+    write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access, icechunk=chosen)
+
+
+def repository_options(out: str, form: Format | None, mode: str | None) -> IcechunkOptions | None:
+    """How an Icechunk repository is written; None for maps. Raises `BadRequest` for a mode that is none."""
+    if mode is None:
+        return None
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions, check_mode
+
+    chosen = IcechunkOptions(mode=check_mode(mode))
+    if not out.startswith(ICECHUNK) and form != "icechunk":
+        raise BadRequest("--mode is for Icechunk repositories (icechunk:PATH)")
+    return chosen
 
 
 def load_map(url: str, access: Access, absent_parts: AbsentParts = "raise") -> VirtualNode:
@@ -93,23 +117,44 @@ def hint_at_parquet(target: str) -> None:
     )
 
 
+def tell_appended(out: str, done: Appended) -> None:
+    """Say how many files were added to a map, and how many it had."""
+    text = f"{out}: {common.count_text(len(done.added), 'file')} added"
+    text += f", {len(done.replaced):,} replaced" if done.replaced else ""
+    text += f", {len(done.skipped):,} were there already" if done.skipped else ""
+    click.echo(text if done.added or done.replaced else f"{text}; the map is as it was")
+
+
 def check_out(out: str, form: Format | None, access: Access) -> Format:
     """The form of a map to be written; errors about its name, and what is there, before any work is done."""
     from byteatlas.io.local import absolute
     from byteatlas.manifest.targets import check_there, format_for
 
-    url = absolute(out).rstrip("/")
-    chosen = format_for(url, form)
+    chosen = format_for(out, form)
+    url = absolute(place_of_name(out)).rstrip("/")
     check_there(url, chosen, access)
     return chosen
 
 
+def place_of_name(out: str) -> str:
+    """Where a target lies, without what is said of its form and version."""
+    if not out.startswith(ICECHUNK):
+        return out
+    from byteatlas.manifest.foreign.icechunk.options import place_of_url
+
+    return place_of_url(out).url
+
+
 def check_subject(node: VirtualNode, out: str, form: Format | None, access: Access) -> None:
     """Raise `Conflict` when a map would take the place of one that has nothing to do with it."""
-    from byteatlas.manifest.targets import is_of_others
+    from byteatlas.io.local import absolute, local_path, status
+    from byteatlas.manifest.targets import is_of_others, refers_to_same
 
     if check_out(out, form, access) == "icechunk":  # keeps what it had as an older snapshot
         return
+    url = absolute(out).rstrip("/")
+    if (local_path(url) is not None and status(url) is None) or refers_to_same(node, url):
+        return  # what a scan finds mostly, told without the modules that read maps
     there = existing_map(out, access)
     if there is not None and is_of_others(node, there):
         raise Conflict([f"{out} is a map of other files (--overwrite replaces it)"], "write")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from byteatlas.errors import BadRequest
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
-from byteatlas.io.retry import Retry
+from byteatlas.io.retry import RETRY, Retry
 from byteatlas.io.source import Source
 from byteatlas.io.stamp import Check
 from byteatlas.io.storage_options import NO_OPTIONS, Providers, StorageOptions, providers_of
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Backend: TypeAlias = Literal["obstore", "fsspec"]
 AbsentParts: TypeAlias = Literal["raise", "missing"]
 Gaps: TypeAlias = Literal["measured", "fixed"]
-RETRY = Retry()
 
 
 def _traffic() -> Traffic:
@@ -84,7 +83,7 @@ class Access:
         providers = providers_of(self.credentials) or given.providers
         object.__setattr__(self, "backend", backend)
         object.__setattr__(self, "credentials", providers)
-        object.__setattr__(self, "storage_options", StorageOptions(given, backend, providers))
+        object.__setattr__(self, "storage_options", StorageOptions(given, backend, providers, self.retry))
         if self.stamps not in get_args(Check):
             raise BadRequest(f"stamps is {self.stamps!r}; known: {', '.join(get_args(Check))}")
         if self.absent_parts not in get_args(AbsentParts):

@@ -7,8 +7,9 @@
 | DMR++ document, which a scanner reads | ``.dmrpp`` | |
 | Zarr store, a folder or one file | ``.zarr`` ``.zip`` | ``PK`` |
 
-An Icechunk repository has no suffix: its folders tell. A name says what to write, and what a remote thing is without
-asking for it; what lies on a local disk says itself what it is (`byteatlas.io.kind`).
+An Icechunk repository has no suffix: its folders tell, or ``icechunk:`` in front of its name. A name says what to
+write, and what a remote thing is without asking for it; what lies on a local disk says itself what it is
+(`byteatlas.io.kind`).
 """
 
 from __future__ import annotations

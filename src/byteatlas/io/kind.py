@@ -7,8 +7,14 @@ from typing import Literal, TypeAlias
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import ARCHIVE_SUFFIXES, JSON_SUFFIXES, PARQUET_SUFFIXES, compression_of_bytes, form_of_url
-from byteatlas.io.local import LocalSource, local_path
+from byteatlas.io.forms import (
+    ARCHIVE_SUFFIXES,
+    JSON_SUFFIXES,
+    PARQUET_SUFFIXES,
+    compression_of_bytes,
+    form_of_url,
+)
+from byteatlas.io.local import ICECHUNK, LocalSource, is_repository, local_path
 from byteatlas.io.source import Source
 from byteatlas.types import ByteRange
 
@@ -27,6 +33,8 @@ def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
 
     Raises `FetchFailed` when there is nothing.
     """
+    if url.startswith(ICECHUNK):
+        return "parquet"  # a map of many files as well
     path = local_path(url)
     if path is not None and os.path.isdir(path):
         return _folder(path)
@@ -42,6 +50,12 @@ def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
     return _content(url, name, access)
 
 
+def is_repository_url(url: str) -> bool:
+    """Whether a URL names an Icechunk repository: it says so, or one lies there on this machine."""
+    path = local_path(url)
+    return url.startswith(ICECHUNK) or (path is not None and is_repository(path))
+
+
 def _folder(folder: str) -> UrlKind:
     """A folder with ``record_size`` in its ``.zmetadata`` is a Parquet reference map, any other a Zarr store."""
     from pathlib import Path  # not needed for files, and not cheap to import
@@ -50,7 +64,7 @@ def _folder(folder: str) -> UrlKind:
     consolidated = path / ".zmetadata"
     if path.suffix in PARQUET_SUFFIXES:
         return "parquet"
-    if (path / "snapshots").is_dir() and ((path / "refs").is_dir() or (path / "repo").exists()):
+    if is_repository(folder):
         return "parquet"  # an Icechunk repository: a map in a folder as well
     if consolidated.is_file():
         with consolidated.open("rb") as file:  # the member may stand at either end of a large document

@@ -151,25 +151,53 @@ class Retrying:
         raise failed[0]
 
     def _rounds(self, failed: list[FetchFailed]) -> Iterator[float]:
-        """Once for each time that it is worth asking, with the seconds that are left; the caller puts into the list
-        what failed."""
-        until = time.monotonic() + self.retry.deadline
-        for number in range(self.retry.tries):
-            yield max(0.001, until - time.monotonic())
-            if not failed or not all(error.transient for error in failed):
-                return
-            pause = self.retry.wait * 2**number * _chance()
-            pause = max(pause, *(error.after or 0.0 for error in failed))
-            if number + 1 == self.retry.tries or time.monotonic() + pause >= until:
-                return
-            if self.meter is None:
-                from byteatlas.io.traffic.telling import tell_retry
+        return _rounds(self.url, self.retry, failed, self.sleep, self.meter)
 
-                tell_retry(self.url, failed[0].why, pause)
-                self.sleep(pause)
-            else:
-                with self.meter.pause(self.url, failed[0].why, pause, len(failed)):
-                    self.sleep(pause)
+
+def persistently(url: str, retry: Retry, call: Callable[[], T]) -> T:
+    """What a call gives, which is made again after a failure that may pass.
+
+    Raises `FetchFailed` when the last time failed too.
+    """
+    failed: list[FetchFailed] = []
+    for _ in _rounds(url, retry, failed):
+        try:
+            return call()
+        except FetchFailed as error:
+            failed[:] = [error]
+    raise failed[0]
+
+
+def _rounds(
+    url: str,
+    retry: Retry,
+    failed: list[FetchFailed],
+    sleep: Callable[[float], None] = time.sleep,
+    meter: Meter | None = None,
+) -> Iterator[float]:
+    """Once for each time that it is worth asking, with the seconds that are left; the caller puts into the list what
+    failed."""
+    until = time.monotonic() + retry.deadline
+    for number in range(retry.tries):
+        yield max(0.001, until - time.monotonic())
+        if not failed or not all(error.transient for error in failed):
+            return
+        pause = retry.wait * 2**number * _chance()
+        pause = max(pause, *(error.after or 0.0 for error in failed))
+        if number + 1 == retry.tries or time.monotonic() + pause >= until:
+            return
+        if meter is None:
+            from byteatlas.io.traffic.telling import tell_retry
+
+            tell_retry(url, failed[0].why, pause)
+            sleep(pause)
+        else:
+            with meter.pause(url, failed[0].why, pause, len(failed)):
+                sleep(pause)
+
+
+RETRY = Retry()
+"""What holds where nobody says otherwise."""
 
 
 def _chance() -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from byteatlas.errors import BadRequest
+from byteatlas.io.retry import RETRY, Retry
 from byteatlas.io.urls import last_link, place, under
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
@@ -27,22 +28,28 @@ class StorageOptions(Mapping[str, JSON]):
     Attributes:
         backend: what opens URLs of object storage; None = obstore where it is installed, else fsspec.
         providers: who is asked for more options, by prefix: functions, or the names of such.
+        retry: how long back ends wait for a byte, and how often writing is tried again. Options that differ in nothing
+            else are equal.
 
     >>> StorageOptions({"anon": True, "s3://private/": {"key": "AKIA..."}})
     StorageOptions(anon, s3://private/: (key))
     """
 
-    __slots__ = ("_items", "backend", "providers")
+    __slots__ = ("_items", "backend", "providers", "retry")
 
     def __init__(
-        self, options: Mapping[str, JSON] | None = None, backend: str | None = None, providers: Providers = ()
+        self,
+        options: Mapping[str, JSON] | None = None,
+        backend: str | None = None,
+        providers: Providers = (),
+        retry: Retry = RETRY,
     ) -> None:
         self._items: Mapping[str, Frozen] = (
             options._items
             if isinstance(options, StorageOptions)
             else {k: _freeze(v) for k, v in (options or {}).items()}
         )
-        self.backend, self.providers = backend, providers
+        self.backend, self.providers, self.retry = backend, providers, retry
 
     @staticmethod
     def of(options: Mapping[str, JSON] | None) -> StorageOptions:
@@ -70,7 +77,7 @@ class StorageOptions(Mapping[str, JSON]):
     def __reduce__(self) -> tuple[Any, ...]:
         for prefix, provider in self.providers:
             _check_pickles(prefix, provider)
-        return StorageOptions, (dict(self), self.backend, self.providers)
+        return StorageOptions, (dict(self), self.backend, self.providers, self.retry)
 
     def __repr__(self) -> str:
         from byteatlas.masking import masked
@@ -94,7 +101,7 @@ class StorageOptions(Mapping[str, JSON]):
         if not common or not where:
             return self
         below = {p: {**common, **more} if under(p, where) else more for p, more in self.by_prefix.items()}
-        return StorageOptions({where: common} | below, self.backend, self.providers)
+        return StorageOptions({where: common} | below, self.backend, self.providers, self.retry)
 
     def asked(self, url: str) -> AskedOptions | None:
         """The options for a URL that somebody is asked for a part of; None: all are known."""

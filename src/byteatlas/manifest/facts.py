@@ -126,7 +126,9 @@ def sources_of(node: VirtualNode) -> dict[str, SourceInfo]:
     found: dict[str, SourceInfo] = {}
     for _, array in all_arrays(node):
         for _, rows in blocks(array.manifest):
-            used = np.unique(rows.source[rows.source >= 0]).tolist()
             infos = array.manifest.sources
+            # A map of one file is told without `np.unique`, whose first call imports NumPy's masked arrays.
+            one = len(infos) == 1 and int(rows.source.max(initial=-1)) == 0
+            used = [0] if one else np.unique(rows.source[rows.source >= 0]).tolist()
             found.update((infos[i].url, infos[i]) for i in used)
     return found

@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Mapping, MutableMapping
 from io import BytesIO
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import form_of_url
 from byteatlas.io.kind import kind_of
-from byteatlas.io.local import LocalSource, absolute, local_path
+from byteatlas.io.local import ICECHUNK, LocalSource, absolute, is_repository, local_path
 from byteatlas.io.output import new_file, new_folder
 from byteatlas.io.source import Source
 from byteatlas.io.sources.memory import MemorySource
@@ -20,13 +20,16 @@ from byteatlas.io.sources.open_file import OPEN_FILE
 from byteatlas.io.writing.versions import FileVersion
 from byteatlas.manifest.json.compressed import compressing, decompressed
 from byteatlas.manifest.model import VirtualNode
-from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions
+from byteatlas.manifest.options import Format, MapReadOptions, MapWriteOptions, TellArray
 from byteatlas.manifest.origin import check_written
 from byteatlas.manifest.reopening import MapPlace, MapRecipe
 from byteatlas.manifest.targets import check_not_source, check_there, format_for
 from byteatlas.progress import OnProgress, Progress
 from byteatlas.types import JSON, Buffer
 from byteatlas.values import replace
+
+if TYPE_CHECKING:
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
 
 
 def read_references(
@@ -53,18 +56,19 @@ def read_references(
             return _read_text(MemorySource(target, "map"), "map", options)
         case Mapping():
             return _read_text(MemorySource(_as_text(target), "map"), "map", options)
+    if os.fspath(target).startswith(ICECHUNK):
+        from byteatlas.manifest.foreign.icechunk import read_place
+
+        return read_place(os.fspath(target), access)
     url = absolute(os.fspath(target)).rstrip("/")
     if options.base is None and not url.startswith(OPEN_FILE):  # which has no folder
         options = replace(options, base=url)
     given, options = replace(options, at_once=False, shared=None), replace(options, origin=url)
     path = local_path(url)
-    if path is not None and os.path.isdir(os.path.join(path, "snapshots")):
-        from pathlib import Path
+    if path is not None and is_repository(path):
+        from byteatlas.manifest.foreign.icechunk import read_icechunk
 
-        from byteatlas.manifest.foreign.icechunk import is_repository, read_icechunk
-
-        if is_repository(Path(path)):
-            return read_icechunk(path)
+        return read_icechunk(path)
     if is_parquet_map(url, access) if form is None or path is not None else form == "parquet":
         from byteatlas.manifest.parquet.read import read_parquet
 
@@ -131,13 +135,15 @@ def write_references(
     access: Access = DEFAULT,
     progress: OnProgress | None = None,
     version: FileVersion | None = None,
+    icechunk: IcechunkOptions | None = None,
 ) -> None:
     """Write a tree as a reference map. An interrupted write leaves what was there before.
 
     Args:
         target: a file for JSON (a suffix ``.gz``, ``.zst``, ``.bz2`` or ``.xz`` compresses it), a folder for Parquet;
             or a dict, whose content is replaced by the references.
-        format: None = by the target's suffix.
+        format: None = by the target's suffix; ``icechunk:`` in front of a path or URL says it as well.
+        icechunk: how a repository is written.
 
     Raises:
         BadRequest: a name whose suffix is that of no map, without ``format``; a file that the references lead to.
@@ -157,6 +163,10 @@ def write_references(
         check_written(node, access.policy)
         target.clear()
         target.update(json.loads(text.getvalue()))
+        return
+    name = os.fspath(target)
+    if name.startswith(ICECHUNK) or format == "icechunk":
+        _write_repository(node, name, format, icechunk, options, access, tell)
         return
     url = absolute(os.fspath(target)).rstrip("/")
     check_not_source(node, url)
@@ -191,9 +201,31 @@ def write_references(
             with new_file(url, access.storage_options) as sink:
                 write_dmrpp(node, sink, options, tell)
                 check_again()
-        case "icechunk":
-            from byteatlas.manifest.foreign.icechunk import write_icechunk
-
-            write_icechunk(node, url)
         case other:
             raise BadRequest(f"unknown format {other!r}; known: json, json-v0, parquet, icechunk, dmrpp")
+
+
+def _write_repository(
+    node: VirtualNode,
+    name: str,
+    format: Format | None,
+    icechunk: IcechunkOptions | None,
+    options: MapWriteOptions | None,
+    access: Access,
+    tell: TellArray | None,
+) -> None:
+    from byteatlas.manifest.foreign.icechunk import IcechunkOptions, place_of_url, write_icechunk
+
+    if format not in (None, "icechunk"):
+        raise BadRequest(f"{name} names an Icechunk repository, and the format is {format!r}")
+    place = place_of_url(name)
+    if place.tag is not None or place.snapshot is not None:
+        raise BadRequest(f"{name}: only branches can be written to")
+    url = absolute(place.url).rstrip("/")
+    check_not_source(node, url)
+    check_there(url, "icechunk", access)
+    chosen = icechunk or IcechunkOptions()
+    chosen = replace(chosen, branch=place.branch or chosen.branch)
+    if options is not None and options.relative:
+        chosen = replace(chosen, relative=True)
+    write_icechunk(node, url, chosen, access=access, tell=tell, check=lambda: check_written(node, access.policy))

@@ -14,7 +14,7 @@ from stat import S_ISDIR, S_ISREG
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import DMRPP_SUFFIX, MAP_SUFFIXES, form_of_name
-from byteatlas.io.local import identity, local_path, status
+from byteatlas.io.local import ICECHUNK, LocalSource, identity, is_repository, local_path, status
 from byteatlas.io.output import is_draft
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import decompressed
@@ -42,6 +42,8 @@ def format_for(url: str, format: Format | None) -> Format:
     """
     if format is not None:
         return format
+    if url.startswith(ICECHUNK):
+        return "icechunk"
     match form_of_name(url):
         case "json":
             return "json"
@@ -94,9 +96,7 @@ def _check_folder(url: str, path: str, form: Format) -> None:
     if form in ("json", "json-v0", "dmrpp"):
         raise Conflict([f"{url} is a folder, and a map of this form is a file"], "write")
     if form == "icechunk":
-        from byteatlas.manifest.foreign.icechunk import is_repository
-
-        if any(folder.iterdir()) and not is_repository(folder):
+        if any(folder.iterdir()) and not is_repository(path):
             raise Conflict([f"{url} is a folder with files in it, and no Icechunk repository"], "write")
         return
     for name in _files(path):
@@ -136,6 +136,8 @@ def _has_record_size(data: bytes) -> bool:
 
 def _check_remote(url: str, form: Format, access: Access) -> None:
     """Object storage replaces single objects only: those of a map's names must be a map's."""
+    if form == "icechunk":
+        return  # a repository is told by icechunk, which never writes over other things
     if form == "dmrpp":
         document = object_there(url, access)
         if document is not None:
@@ -195,6 +197,29 @@ def _is_map(document: JSON) -> bool:
     if "zarr_consolidated_format" in document or "zarr_format" in document:
         return False  # consolidated metadata, or a model
     return not document or any(key.rpartition("/")[2] in DOCUMENT for key in document)
+
+
+def refers_to_same(node: VirtualNode, url: str) -> bool:
+    """Whether a small JSON map of this machine refers to a file that a tree has bytes in.
+
+    For scanning a file again to the same map: its text says so before the modules that read maps are imported. False
+    says nothing.
+    """
+    from byteatlas.manifest.facts import sources_of
+
+    if local_path(url) is None:
+        return False
+    try:
+        text = LocalSource(url)
+        document = json.loads(text.read_all()) if text.size() <= PARSED else None
+    except (FetchFailed, OSError, ValueError, RecursionError):
+        return False
+    references = document.get("refs") if isinstance(document, dict) else None
+    if not isinstance(references, dict):
+        return False
+    own = {local_path(source) or source for source in sources_of(node)}
+    named = {r[0] for r in references.values() if isinstance(r, list) and len(r) == 3 and isinstance(r[0], str)}
+    return not own.isdisjoint(named)
 
 
 def check_not_source(node: VirtualNode, url: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,9 +11,11 @@ from byteatlas.errors import BadRequest, FetchFailed, Forbidden, Unsupported
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.open import remote_source
 from byteatlas.io.policy import Policy
-from byteatlas.io.source import Source
+from byteatlas.io.retry import persistently
+from byteatlas.io.source import Source, SourceRecord
 from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.sources.filesystem import file_system
+from byteatlas.io.sources.remote import facts_of_info
 from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import Buffer
 
@@ -74,6 +76,9 @@ class RemoteStore:
         return remote_source(self._living, self._path(key), url, how.retry, how.policy or Policy(), self._meter)
 
     def names(self, prefix: str) -> Sequence[str] | None:
+        return persistently(f"{self._url}/{prefix}", self._living.retry, lambda: self._names(prefix))
+
+    def _names(self, prefix: str) -> Sequence[str] | None:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
         try:
             found = self._fs.ls(path, detail=False)
@@ -94,6 +99,9 @@ class RemoteStore:
 
     def keys_below(self, prefix: str) -> list[str]:
         """All keys below a prefix (empty: the root), however deep. Raises `Unsupported` where they cannot be listed."""
+        return persistently(f"{self._url}/{prefix}", self._living.retry, lambda: self._keys_below(prefix))
+
+    def _keys_below(self, prefix: str) -> list[str]:
         path = f"{self._root}/{check_key(prefix)}" if prefix else self._root
         try:
             found = self._fs.find(path)
@@ -106,6 +114,35 @@ class RemoteStore:
             raise fault from error
         start = f"{self._root}/" if self._root else ""
         return [str(name)[len(start) :] for name in found if str(name).startswith(start)]
+
+    def values_below(self, prefix: str) -> Iterator[tuple[str, SourceRecord]]:
+        """The keys below an array, without its path, with what the listing says of each: folder by folder.
+
+        Raises:
+            Unsupported: the storage cannot list, or not for sure (web servers).
+            FetchFailed: a listing failed.
+        """
+        if self._web:
+            raise Unsupported("listing", f"{self._url} cannot be listed: web servers do not tell what is there", prefix)
+        start = f"{self._root}/{check_key(prefix)}" if prefix else self._root
+        folders = [start]
+        while folders:
+            path = folders.pop()
+            try:
+                found = self._fs.ls(path, detail=True)
+            except NotImplementedError as error:
+                raise Unsupported("listing", f"{self._url} cannot be listed", prefix) from error
+            except backend_errors() as error:
+                fault = failure(f"{self._url}/{prefix}", error)
+                if fault.absent and path == start:
+                    return
+                raise fault from error
+            for info in found:
+                name = str(info["name"]).rstrip("/")
+                if info.get("type") == "directory":
+                    folders += [name] if name != path else []
+                elif name.startswith(f"{start}/"):
+                    yield name[len(start) + 1 :], facts_of_info(info)
 
     @property
     def _web(self) -> bool:
@@ -122,6 +159,9 @@ class RemoteStore:
     def set(self, key: str, value: Buffer) -> None:
         """Put an object; where the storage has files, under a temporary name that is then changed."""
         check_writable(self._url, self._writable)
+        persistently(f"{self._url}/{key}", self._living.retry, lambda: self._put(key, value))
+
+    def _put(self, key: str, value: Buffer) -> None:
         path = self._path(key)
         try:
             if self._renames:
@@ -157,6 +197,9 @@ class RemoteStore:
 
     def delete(self, key: str) -> None:
         check_writable(self._url, self._writable)
+        persistently(f"{self._url}/{key}", self._living.retry, lambda: self._remove(key))
+
+    def _remove(self, key: str) -> None:
         try:
             self._fs.rm_file(self._path(key))
         except NotImplementedError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from byteatlas.errors import BadRequest, CorruptFile, Unsupported
 from byteatlas.io.local import LocalSource
@@ -24,6 +24,8 @@ from byteatlas.types import Buffer, ByteRange
 LOCAL_HEADER = struct.Struct("<4s22xHH")
 SLACK = 512
 """Bytes fetched beyond a member's name, for extra fields that differ from the central directory's."""
+HEADERS = 1 << 12
+"""Members whose headers are read at once."""
 MOST_MEMBER = 4 << 30
 """A member is never inflated to more than this."""
 
@@ -126,6 +128,35 @@ class ZipStore:
             return MemorySource(self.get(key) or b"", name)
         head = self._read(info.header_offset, LOCAL_HEADER.size, name)
         return SourceWindow(self._source, info.header_offset + self._header(head, name), info.compress_size, name)
+
+    def places(self, prefix: str) -> Iterator[tuple[str, ByteRange]]:
+        """The keys below an array, without its path, and where in the ZIP file their bytes lie; metadata
+        documents are left out.
+
+        Raises:
+            Unsupported: a member that is compressed or encrypted, whose bytes are not those of the value.
+            CorruptFile: a member is not where the directory says.
+        """
+        head = f"{prefix}/" if prefix else ""
+        found = [(key[len(head) :], info) for key, info in self._members.items() if key.startswith(head)]
+        wanted = [(key, info) for key, info in found if not key.startswith((".z", "zarr.json"))]
+        source = Coalescing(self._source)
+        for begin in range(0, len(wanted), HEADERS):
+            some = wanted[begin : begin + HEADERS]
+            for key, info in some:
+                if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+                    raise Unsupported("compression", f"the ZIP member {key!r} is compressed or encrypted", prefix)
+            heads = source.read([ByteRange(info.header_offset, LOCAL_HEADER.size) for _, info in some])
+            for (key, info), data in zip(some, heads, strict=True):
+                place = info.header_offset + self._header(data, f"{self._url}/{head}{key}")
+                if place + info.file_size > self._source.size():
+                    raise CorruptFile(place, f"the member {key!r} runs past the end of the file", self._url)
+                yield key, ByteRange(place, info.file_size)
+
+    @property
+    def archive(self) -> Source:
+        """The ZIP file itself."""
+        return self._source
 
     def names(self, prefix: str) -> Sequence[str]:
         return sorted(self._dirs.get(prefix, ()))

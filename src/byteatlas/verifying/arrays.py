@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array import Array, Group, Node
-from byteatlas.errors import ByteatlasError
+from byteatlas.errors import ByteatlasError, MissingExtra
 from byteatlas.manifest.model import ChunkManifest, SourceInfo, VirtualArray
 from byteatlas.verifying.compare import first_difference, first_difference_meant, same_attribute
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray
@@ -39,6 +39,8 @@ def verify_array(
         if not used_files(manifest):
             return _inlined(path, ours, [originals.get(file) for file in files])
         return _by_chunks(path, ours, manifest, originals, options)
+    except MissingExtra as error:
+        return VerifyItem(path, "unchecked", str(error), files=len(own))
     except ByteatlasError as error:
         why = f"{type(error).__name__}: {error}"
         if len(own) == 1 and _fails_too(path, originals.get(own[0])):

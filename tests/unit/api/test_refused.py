@@ -57,10 +57,13 @@ def test_members_of_arrays() -> None:
         reader(DEFAULT)(no_array)
 
 
-def test_a_store_has_nothing_virtual(tmp_path: Path) -> None:
+def test_a_web_server_does_not_tell_what_a_store_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from byteatlas.store.remote import RemoteStore
+
     ba.copy(VirtualGroup(arrays={"x": inline_array(np.arange(3), ("x",), {})}), tmp_path / "s.zarr")
-    with pytest.raises(BadRequest, match=r"s\.zarr is a Zarr store; a reference map or an archive file was expected"):
-        ba.load(tmp_path / "s.zarr")
+    store = RemoteStore("http://127.0.0.1:9/s.zarr")
+    with pytest.raises(ba.Unsupported, match="web servers do not tell what is there"):
+        next(store.values_below("x"))
 
 
 def test_metadata_documents_stand_for_their_node(tmp_path: Path) -> None:

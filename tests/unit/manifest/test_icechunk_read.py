@@ -41,12 +41,15 @@ class Store:
     def __init__(self, documents: dict[str, Any], batches: list[Any]) -> None:
         self.documents, self.batches = documents, batches
 
-    async def list(self) -> AsyncIterator[str]:
-        for key in [*self.documents, "x/c/0"]:
-            yield key
+    async def list_dir(self, path: str) -> AsyncIterator[str]:
+        assert not path  # the chunks of arrays are not listed
+        for name in ("zarr.json", "x"):
+            yield name
 
     async def get(self, key: str, prototype: object) -> Any:
-        value = self.documents[key]
+        value = self.documents.get(key)
+        if value is None:
+            return None
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         return SimpleNamespace(to_bytes=lambda: data)
 
@@ -59,7 +62,7 @@ class Store:
 def played(monkeypatch: pytest.MonkeyPatch, batches: list[Any], documents: dict[str, Any] | None = None) -> None:
     store = Store(documents or {"zarr.json": GROUP, "x/zarr.json": ARRAY}, batches)
     session = SimpleNamespace(store=store)
-    opened = SimpleNamespace(readonly_session=lambda branch, snapshot_id: session)
+    opened = SimpleNamespace(readonly_session=lambda branch: session)
     module = SimpleNamespace(
         Repository=SimpleNamespace(open=lambda storage: opened), local_filesystem_storage=lambda path: path
     )
@@ -103,7 +106,7 @@ def test_local_files_by_their_paths(monkeypatch: pytest.MonkeyPatch, url: str, p
 def test_native_chunks_lie_in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     played(monkeypatch, [batch((0, NATIVE, "CHUNK", 0, 4))])
     with pytest.raises(BadRequest, match=r"x: native chunks; say where the repository lies \(url=\.\.\.\)"):
-        x_of(object())
+        x_of(object()).load()
     node = read_icechunk(object(), url="s3://b/repo/")
     assert isinstance(node, VirtualGroup)
     assert reference_at(node.arrays["x"].manifest, (0,)) == Remote("s3://b/repo/chunks/CHUNK", ByteRange(0, 4))
@@ -112,7 +115,7 @@ def test_native_chunks_lie_in_the_repository(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_chunk_of_unknown_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     played(monkeypatch, [batch((0, 7, "CHUNK", 0, 4))])
     with pytest.raises(CorruptFile) as refused:
-        x_of(object(), url="s3://b/repo")
+        x_of(object(), url="s3://b/repo").load()
     assert (refused.value.why, refused.value.url) == ("a chunk of unknown kind 7", "x")
 
 
@@ -120,7 +123,7 @@ def test_a_chunk_that_is_told_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     row = (0, VIRTUAL, "s3://b/a", 0, 4)
     played(monkeypatch, [batch(row), batch(row)])
     with pytest.raises(InvalidMetadata, match="x: two references"):
-        x_of(object())
+        x_of(object()).load()
 
 
 def test_a_document_that_is_no_json(monkeypatch: pytest.MonkeyPatch) -> None:

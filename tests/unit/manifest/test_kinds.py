@@ -147,5 +147,5 @@ def test_the_table_names_every_kind() -> None:
                 if {"rows", "inline", "load", "sources"} <= methods | {"sources"} and node.name != "Manifest":
                     found.add(node.name)
     assert kinds.__doc__ is not None
-    assert found == set(MAKERS) | {"StreamedManifest", "LazyJson", "LazyParquet"}
+    assert found == set(MAKERS) | {"StreamedManifest", "LazyJson", "LazyParquet", "IcechunkManifest", "KeyManifest"}
     assert all(f".{name}`" in kinds.__doc__ for name in found)

@@ -25,6 +25,7 @@ from byteatlas.manifest.kinds import sparse
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.manifest.ops.inline import inline
 from byteatlas.manifest.options import MapWriteOptions
+from byteatlas.manifest.parquet import pages as parquet_pages
 from byteatlas.manifest.parquet import read as parquet_read
 from byteatlas.manifest.parquet import write as parquet_write
 from byteatlas.manifest.references import read_references, write_references
@@ -164,7 +165,7 @@ def test_part_files_have_rows_for_all_chunks(tmp_path: Path) -> None:
 
 def test_part_files_expand_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = parquet(tmp_path / "m")
-    monkeypatch.setattr(parquet_read, "MOST_EXPANDED", 10)
+    monkeypatch.setattr(parquet_pages, "MOST_EXPANDED", 10)
     assert "more than the limit of 10" in refused_part(folder).why
 
 

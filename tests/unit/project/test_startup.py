@@ -90,6 +90,9 @@ def test_scan_to_json(archive: Path, tmp_path: Path) -> None:
     found = command("scan", archive, "-o", tmp_path / "map.json")
     assert not rooms(found) & (ROOMS - {"cli", "executors"} | {"array", "codecs", "store"})
     assert "byteatlas.manifest.json.read" not in found
+    again = command("scan", archive, "-o", tmp_path / "map.json")
+    assert "byteatlas.manifest.json.read" not in again
+    assert "numpy.ma" not in again
     assert not packages(found) & (HEAVY | SLOW - {"uuid"})
 
 

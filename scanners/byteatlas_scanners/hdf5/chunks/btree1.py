@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +23,8 @@ from byteatlas_scanners.hdf5.format.wire import Form
 
 NODES_AT_ONCE = 2048
 MOST_LEVELS = 32
-SMALL_NODE = 4
-"""Entries up to which a single node is decoded without NumPy."""
+SMALL_NODE = 8
+"""Entries up to which a tree that is one leaf is decoded without NumPy."""
 
 
 def read_btree1(form: Form, address: int, space: Space) -> Parse[Table]:
@@ -43,6 +43,8 @@ def read_btree1(form: Form, address: int, space: Space) -> Parse[Table]:
         for at in range(0, len(places), NODES_AT_ONCE):
             part = places[at : at + NODES_AT_ONCE]
             blocks = buffers((yield [form.block(place, size) for place in part]))
+            if height < 0 and (small := _small_leaf(form, space, blocks[0])) is not None:
+                return small
             nodes = _decode_nodes(form, space, blocks, part)
             if height >= 0 and nodes.level != height:
                 raise CorruptFile(form.base + part[0], "B-tree nodes of another level than their place")
@@ -100,8 +102,6 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
         if count == 1 and not numbers[0]:
             return _no_nodes(level, rank)
         raise CorruptFile(form.base + places[0], f"B-tree nodes of {min(numbers)} to {max(numbers)} entries")
-    if count == 1 and numbers[0] <= SMALL_NODE:
-        return _small_node(form, space, bytes(blocks[0]), numbers[0], level, places[0])
     # Only the used part of each node is joined: then every field is one strided view.
     stops = [head + n * step for n in numbers]
     raw = b"".join([block[head:stop] for block, stop in zip(blocks, stops, strict=True)])
@@ -121,44 +121,48 @@ def _decode_nodes(form: Form, space: Space, blocks: Sequence[Buffer], places: li
     return _Nodes(level, ends, child, sizes[:, 0], sizes[:, 1], scaled, linear, inside)
 
 
-def _small_node(form: Form, space: Space, data: bytes, count: int, level: int, place: int) -> _Nodes:
-    """One node of few entries, as the root of a small dataset is, without NumPy.
+def _small_leaf(form: Form, space: Space, block: Buffer) -> Table | None:
+    """The chunks of a tree that is one leaf of few entries, as that of a small dataset is, without NumPy.
 
-    A second reader of the same structure: it makes the scan of files with many small datasets an eighth faster
+    None where the node is another one, or anything in it is unusual: then the general reader says what.
+
+    A second reader of the same structure: it makes the scan of files with many small datasets a fifth faster
     (``python -m tests.bench scan``, "300 datasets of two chunks").
     """
-    rank = len(space.shape)
-    key = struct.Struct(f"<II{rank + 1}Q").unpack_from
-    at, step = 8 + 2 * form.offsets, 16 + 8 * rank + form.offsets
-    keys = [key(data, at + i * step) for i in range(count + 1)]
-    width, child_at = form.offsets, at + 16 + 8 * rank
-    child = [int.from_bytes(data[i : i + width], "little") for i in range(child_at, child_at + count * step, step)]
-    if keys[-1][2:] <= keys[-2][2:] or any([n % c for n, c in zip(keys[-1][2:], space.chunk, strict=False)]):  # noqa: C419
-        raise CorruptFile(form.base + place, "a B-tree node whose last key is not behind its entries")
-    chunk, grid = space.chunk, space.grid
-    scaled: list[list[int]] = []
-    for row in keys[:-1]:
-        position = [n // c for n, c in zip(row[2:], chunk, strict=False)]
-        if row[-1] or any([n % c for n, c in zip(row[2:], chunk, strict=False)]):  # noqa: C419
-            raise CorruptFile(form.base + place, "a chunk that is not on the grid")
-        scaled.append(position)
-    inside = all([n < g for position in scaled for n, g in zip(position, grid, strict=True)])  # noqa: C419
-    linear = []
-    for position in scaled:
-        total = 0
-        for n, g in zip(position, grid, strict=True):
-            total = total * g + n if inside else total * (g + 1) + min(n, g)
-        linear.append(total)
-    return _Nodes(
-        level,
-        np.array([count]),
-        np.array(child, np.uint64),
-        np.array([row[0] for row in keys[:-1]], np.uint32),
-        np.array([row[1] for row in keys[:-1]], np.uint32),
-        np.array(scaled, np.uint64),
-        np.array(linear, np.int64),
-        inside,
-    )
+    count, letter = block[6], _ADDRESSES.get(form.offsets)
+    if letter is None or block[:8] != b"TREE\x01\0" + bytes((count, 0)) or not 0 < count <= SMALL_NODE:
+        return None
+    rank, chunk, grid = len(space.shape), space.chunk, space.grid
+    entry = f"II{rank + 1}Q"
+    fields = struct.unpack_from(f"<{(entry + letter) * count}{entry}", block, 8 + 2 * form.offsets)
+    step = rank + 4
+    flat: list[int] = []
+    for at in range(2, count * step, step):
+        index = 0
+        for n, c, g in zip(fields[at : at + rank], chunk, grid, strict=True):
+            scaled, odd = divmod(n, c)
+            if odd or scaled >= g:
+                return None
+            index = index * g + scaled
+        flat.append(index)
+    address, nbytes, last = fields[rank + 3 :: step], fields[: count * step : step], fields[count * step + 2 :]
+    size = form.size
+    if (
+        any(fields[rank + 2 : count * step : step])  # the last field of a key, a byte in the element, is 0
+        or any(fields[1 : count * step : step])
+        or last <= fields[(count - 1) * step + 2 : count * step - 1]
+        or any([n % c for n, c in zip(last, chunk, strict=False)])  # noqa: C419
+        or any([a >= b for a, b in pairwise(flat)])  # noqa: C419
+        or any([a >= size or n > size or a + n > size for a, n in zip(address, nbytes, strict=True)])  # noqa: C419
+        or not (space.filters or all([n == space.nbytes for n in nbytes]))  # noqa: C419
+    ):
+        return None
+    stored = np.array(nbytes, np.uint64) if space.filters else None
+    mask = np.zeros(count, np.uint32)
+    return Table(np.array(flat, np.int64), np.array(address, np.uint64), stored, mask, ordered=True, checked=True)
+
+
+_ADDRESSES = {2: "H", 4: "I", 8: "Q"}
 
 
 def _no_nodes(level: int, rank: int) -> _Nodes:

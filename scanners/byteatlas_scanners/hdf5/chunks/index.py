@@ -49,7 +49,7 @@ def read_chunks(form: Form, layout: Chunked, space: Space) -> Parse[Table]:
 
 def _check(form: Form, table: Table, space: Space) -> None:
     """Every chunk lies inside the file and is listed once."""
-    if not len(table.flat):
+    if table.checked or not len(table.flat):
         return
     address = table.address
     # A sum of two numbers below 2**64 may wrap: neither may be larger than the file.

@@ -58,6 +58,7 @@ class Table(NamedTuple):
         nbytes: stored bytes; None = all chunks have the nominal size.
         mask: filters that were skipped, as bits; None = none in any chunk.
         ordered: ``flat`` grows, so no chunk is listed twice, and all addresses are defined.
+        checked: all chunks are known to lie inside of the file.
     """
 
     flat: NDArray[np.int64]
@@ -65,6 +66,7 @@ class Table(NamedTuple):
     nbytes: NDArray[np.uint64] | None
     mask: NDArray[np.uint32] | None
     ordered: bool = False
+    checked: bool = False
 
 
 def empty_table() -> Table:

@@ -41,9 +41,17 @@ class Attribute(NamedTuple):
     order: int = -1
 
 
+MOST_KEPT = 8192
+"""Attributes of one file that are kept, as siblings mostly have the same ones."""
+
+
 def dense(header: ObjectHeader) -> bool:
     """Whether some attributes of an object may be in a fractal heap."""
-    return any(m.type == ATTRIBUTE_INFO for m in header.messages)
+    info = header.find(ATTRIBUTE_INFO)
+    return info is not None and not info.body.endswith(_NOWHERE)  # two addresses that are undefined
+
+
+_NOWHERE = b"\xff" * 16
 
 
 def read_attributes(
@@ -55,13 +63,20 @@ def read_attributes(
     """
     found: list[Attribute] = []
     lost: list[str] = []
+    known = shared.attributes
     for message in header.messages:
         if message.type == ATTRIBUTE:
-            found += yield from _one(shared, types, message, lost)
+            attribute = known.get(message)
+            if attribute is None:
+                found += yield from _one(shared, types, message, lost)
+            else:
+                found.append(attribute)
     info = header.find(ATTRIBUTE_INFO)
-    if info is not None:
+    if info is not None and info.body not in shared.empty:
         try:
             more = yield from _dense(shared, info.body)
+            if not more:
+                shared.empty.add(info.body)
         except FileFault as error:
             lost.append(f"all in its index ({detail_of(error)})")
             more = []
@@ -95,7 +110,11 @@ def _one(shared: Shared, types: datatype.Cache, message: Message, lost: list[str
         if message.flags & SHARED:
             body = yield from shared.resolve(ATTRIBUTE, body)
         plain = parse_plain(shared, types, body, message.order)
-        return ((yield from _with_shared(shared, types, body, message.order)) if plain is None else plain,)
+        if plain is None:
+            return ((yield from _with_shared(shared, types, body, message.order)),)
+        if len(shared.attributes) < MOST_KEPT and not message.flags & SHARED:
+            shared.attributes[message] = plain
+        return (plain,)
     except FileFault as error:
         lost.append(f"{_name_in(body)} ({detail_of(error)})")
     except MALFORMED as error:

@@ -83,6 +83,9 @@ def _float(body: bytes, at: int, bits: int, size: int, version: int, depth: int)
     for place, width in ((exponent_at, exponent), (mantissa_at, mantissa), (sign, 1)):
         if place + width > 8 * size or not width:
             raise CorruptFile(at, "a floating-point field outside of its type")
+    fields = sorted(((exponent_at, exponent), (mantissa_at, mantissa), (sign, 1)))
+    if any(place + width > behind for (place, width), (behind, _) in pairwise(fields)):
+        raise CorruptFile(at, "floating-point fields that overlap")
     norm = bits >> 4 & 3
     vax = bool(bits & 0x40)
     if norm == 3 or (vax and not bits & 1):
@@ -178,6 +181,8 @@ def _enum(body: bytes, at: int, bits: int, size: int, version: int, depth: int) 
     count = bits & 0xFFFF
     for _ in range(count):
         name, at = _name(body, at, version < 3)
+        if not name:
+            raise CorruptFile(at, "a value of an enumeration without a name")
         names.append(name)
     if at + count * size > len(body):
         raise CorruptFile(at, "the values of an enumeration are cut off")
@@ -218,6 +223,8 @@ def _array_of(at: int, dims: tuple[int, ...], base: Datatype, size: int | None, 
 
 
 def _complex(body: bytes, at: int, bits: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
+    if bits != 1:  # two parts of one type, real and imaginary: there are no others yet
+        raise CorruptFile(at, f"a complex type with flags {bits:#x}")
     base, at = _datatype(body, at, depth + 1)
     if base.kind is not DatatypeClass.FLOAT or 2 * base.size != size:
         raise CorruptFile(at, "a complex type that is not two floats")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
-from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
+from byteatlas_scanners.hdf5.format.wire import Form, verify
 
 SPECULATIVE = 1024
 """Bytes asked for at an object header before its size is known."""
@@ -21,7 +21,7 @@ MOST_BYTES = 16 << 20
 
 NIL, DATASPACE, LINK_INFO, DATATYPE, FILL_OLD, FILL, LINK, EXTERNAL = range(8)
 LAYOUT, GROUP_INFO, PIPELINE, ATTRIBUTE = 0x08, 0x0A, 0x0B, 0x0C
-MODIFIED_OLD, CONTINUATION, SYMBOL_TABLE, MODIFIED, ATTRIBUTE_INFO = 0x0E, 0x10, 0x11, 0x12, 0x15
+MODIFIED_OLD, CONTINUATION, SYMBOL_TABLE, MODIFIED, ATTRIBUTE_INFO, REFERENCES = 0x0E, 0x10, 0x11, 0x12, 0x15, 0x16
 LAST_KNOWN = 0x18
 BOGUS = 0x09
 """A type that was used for tests of unknown types only."""
@@ -123,6 +123,8 @@ def _messages1(form: Form, data: bytes, at: int, end: int, out: list[Message]) -
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
+        elif kind == REFERENCES:
+            raise CorruptFile(form.base, "a count of references in an object header of version 1")
         elif kind > LAST_KNOWN or kind == BOGUS:
             _unknown(form, kind, flags)
         out.append(Message(kind, flags, data[at : at + size]))  # null messages too: they count
@@ -157,21 +159,21 @@ def _version2(form: Form, address: int, head: bytes) -> Parse[ObjectHeader]:
 def _messages2(form: Form, data: bytes, at: int, end: int, tracked: bool, out: list[Message]) -> list[tuple[int, int]]:
     """Append the messages of one version 2 block; a gap too small for a message may end it."""
     more: list[tuple[int, int]] = []
-    prefix = 6 if tracked else 4
+    prefix, new = 6 if tracked else 4, tuple.__new__  # a named tuple's own constructor takes three times as long
     while at + prefix <= end:
         kind, size, flags = _V2_MESSAGE(data, at)
         order = data[at + 4] | data[at + 5] << 8 if tracked else -1
         at += prefix
         if at + size > end:
             raise CorruptFile(form.base, "a header message sticks out of its block")
-        if flags in BAD_FLAGS or (flags & (SHAREABLE | SHARED) and kind in NEVER_SHARED):
+        if flags > 1 and (flags in BAD_FLAGS or (flags & (SHAREABLE | SHARED) and kind in NEVER_SHARED)):
             raise CorruptFile(form.base, f"a header message with flags {flags:#x}")
         if kind == CONTINUATION:
             more.append(_target(form, data[at : at + size]))
         elif kind:
             if kind > LAST_KNOWN or kind == BOGUS:
                 _unknown(form, kind, flags)
-            out.append(Message(kind, flags, data[at : at + size], order))
+            out.append(new(Message, (kind, flags, data[at : at + size], order)))
         at += size
     return more
 
@@ -181,8 +183,8 @@ def _continue(form: Form, pending: list[tuple[int, int]], messages: list[Message
     seen: set[int] = set()
     total = 0
     while pending:
-        total += sum(size for _, size in pending)
-        for place, _ in pending:
+        for place, size in pending:
+            total += size
             if place in seen or len(seen) > MOST_CONTINUATIONS or total > MOST_BYTES:
                 raise CorruptFile(form.base + place, "object header continuations run in a circle")
             seen.add(place)
@@ -201,11 +203,16 @@ def _continue(form: Form, pending: list[tuple[int, int]], messages: list[Message
 
 
 def _target(form: Form, body: bytes) -> tuple[int, int]:
-    cursor = Cursor(form, body)
-    address = cursor.address()
-    if address is None:
+    end = form.offsets + form.lengths
+    if end > len(body):
+        raise CorruptFile(form.offsets if form.offsets <= len(body) else 0, "a structure is cut off")
+    address = int.from_bytes(body[: form.offsets], "little")
+    if address == form.undefined:
         raise CorruptFile(form.base, "a continuation without an address")
-    return address, cursor.length()
+    length = int.from_bytes(body[form.offsets : end], "little")
+    if not length:
+        raise CorruptFile(form.base, "a continuation of zero bytes")
+    return address, length
 
 
 def _unknown(form: Form, kind: int, flags: int) -> None:

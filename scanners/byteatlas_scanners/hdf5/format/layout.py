@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -104,8 +105,8 @@ def _oldest(cursor: Cursor) -> DataLayout:
 def _version3(cursor: Cursor) -> Chunked:
     rank = cursor.u8()
     address = cursor.address()
-    sizes = tuple([cursor.u32() for _ in range(rank)])
-    return _checked(Chunked(address, sizes[:-1], sizes[-1] if sizes else 0, Index.BTREE1), cursor)
+    *chunk, element = struct.unpack(f"<{rank}I", cursor.take(4 * rank)) if rank else (0,)
+    return _checked(Chunked(address, tuple(chunk), element, Index.BTREE1), cursor)
 
 
 def _version4(cursor: Cursor) -> Chunked:

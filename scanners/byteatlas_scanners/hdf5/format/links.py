@@ -65,9 +65,8 @@ class Link(NamedTuple):
     order: int = -1
 
 
-def is_group(header: ObjectHeader) -> bool:
-    """Whether an object is a group: it has a symbol table or a link info message."""
-    return any(m.type in (LINK_INFO, SYMBOL_TABLE, LINK) for m in header.messages)
+OF_GROUPS = frozenset((LINK_INFO, SYMBOL_TABLE, LINK))
+"""An object is a group when its header has one of these messages."""
 
 
 def read_links(form: Form, header: ObjectHeader) -> Parse[list[Link]]:
@@ -85,6 +84,9 @@ def read_links(form: Form, header: ObjectHeader) -> Parse[list[Link]]:
 
 def parse_link(form: Form, body: bytes) -> Link:
     """A link message. Raises `CorruptFile`."""
+    found = _usual_link(form, body)
+    if found is not None:
+        return found
     cursor = Cursor(form, body)
     version, flags = cursor.u8(), cursor.u8()
     if version != 1:
@@ -108,6 +110,23 @@ def parse_link(form: Form, body: bytes) -> Link:
             raise CorruptFile(form.base, f"external link {name!r} is damaged")
         return Link(name, External(text_of(parts[0]), text_of(parts[1])), order)
     return Link(name, UserDefined(kind), order)
+
+
+def _usual_link(form: Form, body: bytes) -> Link | None:
+    """A hard link, as nearly all are; None for what is anything else, or damaged."""
+    if len(body) < 3 or body[0] != 1 or body[1] & 0x08:
+        return None
+    flags, number = body[1], int.from_bytes
+    at = 10 if flags & 0x04 else 2
+    order = number(body[2:10], "little") if flags & 0x04 else -1
+    at += 1 if flags & 0x10 else 0
+    name_at = at + (1 << (flags & 3))
+    name_end = name_at + number(body[at:name_at], "little")
+    end = name_end + form.offsets
+    address = number(body[name_end:end], "little")
+    if end > len(body) or address == form.undefined:
+        return None
+    return Link(text_of(body[name_at:name_end]), Hard(address), order)
 
 
 def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:

@@ -35,13 +35,21 @@ def in_heap(identifier: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Shared:
-    """Resolves shared messages of one file; keeps them, and the types and extents that attributes repeat."""
+    """Resolves shared messages of one file; keeps them, and what the messages of siblings repeat.
+
+    Attributes:
+        pairs: types and extents of attributes.
+        attributes: whole attributes by their messages.
+        empty: attribute info messages that say that no attribute is in a heap.
+    """
 
     form: Form
     messages: dict[tuple[int, int | bytes], bytes] = field(default_factory=dict)
     heaps: dict[int, Heap] = field(default_factory=dict)
     pairs: dict[bytes, tuple[Datatype, Dataspace, int]] = field(default_factory=dict)
     decoded: dict[tuple[object, bytes], Any] = field(default_factory=dict)
+    attributes: dict[Message, Any] = field(default_factory=dict)
+    empty: set[bytes] = field(default_factory=set)
     _table: list[tuple[int, int]] | None = None
 
     def once(self, decode: Callable[[Form, bytes], T], body: bytes) -> T:

@@ -66,13 +66,12 @@ def _objects(form: Form, data: bytes, size: int) -> dict[int, bytes]:
     head = read.size
     while at + head <= size:
         index, length = read.unpack_from(data, at)
-        if not index:  # free space up to the end
-            break
         begin = at + head
-        at = begin + (length + 7 & -8)
-        if begin + length > size or index in found:
+        at += head + (length + 7 & -8) if index else length  # free space, whose length counts its head
+        if at > size or at < begin or index in found:
             raise CorruptFile(form.base, "a global heap object outside of its collection")
-        found[index] = data[begin : begin + length]
+        if index:
+            found[index] = data[begin : begin + length]
     return found
 
 

@@ -76,12 +76,11 @@ class Lookup:
         kind = self.record()
         if kind.itemsize * count != len(data):  # a type of another size: its elements would be read out of step
             raise CorruptFile(self.context.form.base, f"{count} variable-length elements in {len(data)} bytes")
-        nowhere = (0, self.context.form.undefined)
         out = []
         last, objects = -1, None  # neighbours mostly lie in one collection
         for length, address, index in np.frombuffer(data, kind, count).tolist():
             size = length * width
-            if not size or address in nowhere:
+            if not address:
                 out.append(b"")
                 continue
             if address != last:
@@ -90,9 +89,9 @@ class Lookup:
                 out.append(b"")
                 continue
             found = objects.get(index)
-            if found is None or len(found) < size:
-                raise CorruptFile(self.context.form.base, "a variable-length value longer than its heap object")
-            out.append(found if len(found) == size else found[:size])
+            if found is None or len(found) != size:  # libhdf5 compares so (H5VL__native_blob_get)
+                raise CorruptFile(self.context.form.base, "a variable-length value of another length than its object")
+            out.append(found)
         return out
 
     def objects(self, address: int) -> Mapping[int, bytes] | None:

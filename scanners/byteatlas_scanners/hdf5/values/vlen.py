@@ -138,8 +138,8 @@ def _check_size(data: bytes, count: int, dt: Datatype, context: Context, most: i
     total = int(found["length"].sum(dtype=np.uint64)) * width
     if total > most:
         raise Unsupported(Reason.VLEN_LARGE, f"{total} bytes of variable-length values, more than {most}")
-    addresses: list[int] = np.unique(found["address"][found["length"] > 0]).tolist()
-    return [a for a in addresses if a not in (0, context.form.undefined)]
+    addresses: list[int] = np.unique(found["address"]).tolist()
+    return [a for a in addresses if a]
 
 
 def _write_all(shape: Shape, inner: Shape, dt: Datatype, data: bytes, count: int, lookup: Lookup) -> Inlined:

@@ -163,6 +163,8 @@ def _real(dt: Datatype) -> Real:
     number, bits = dt.number, dt.bits
     if number is None or bits is None or number.vax or dt.size > 8:
         raise _unsupported(f"a floating-point number of {dt.size} bytes{', VAX' if number and number.vax else ''}")
+    if number.norm == 1:  # libhdf5 knows the name and converts none
+        raise _unsupported("a floating-point number whose mantissa begins with a bit that is always set")
     found = Real(
         dt.size, bits.order, number.sign, number.exponent_at, number.exponent, number.mantissa_at, number.mantissa,
         number.bias, number.norm == 2,

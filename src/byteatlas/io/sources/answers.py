@@ -45,9 +45,13 @@ def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> Source
 def check_whole(url: str, headers: Mapping[str, str], known: SourceRecord, most: int) -> int | None:
     """The length of the body of an answer with the whole file; None when it is not said.
 
-    Raises `SourceChanged` when it is not the file that was seen before, `FetchFailed` when it is too large to be read.
+    Raises `SourceChanged` when it is not the file that was seen before, `FetchFailed` when it is too large to be read,
+    or a web page that has neither time nor etag.
     """
     found = facts_of_answer(headers)
+    if found.stamp is None and headers.get("Content-Type", "").lower().startswith("text/html"):
+        # a portal, even where its page is as long as the file: what is a file has a time or an etag
+        raise FetchFailed(url, "the server answered with a web page", transient=True)
     compare(url, known, found)
     if found.size is not None and found.size > most:
         raise FetchFailed(url, f"has {found.size} bytes, and the server gives no parts: too much to be read whole")

@@ -22,7 +22,7 @@ _GONE_CODES = frozenset({"404", "NoSuchKey", "NotFound", "BlobNotFound"})
 _DENIED_CODES = frozenset({"403", "401", "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"})
 _PASSING_CODES = frozenset({
     "SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "Throttling", "ThrottlingException",
-    "503", "500", "RequestLimitExceeded", "BandwidthLimitExceeded", "502", "504", "429",
+    "RequestLimitExceeded", "BandwidthLimitExceeded", *map(str, PASSING),
 })  # fmt: skip
 _OVERTAKEN = frozenset({409, 412, "PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
 _PASSING_ERRNO = frozenset({

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from byteatlas.errors import BadRequest, MissingExtra
+from byteatlas.io.retry import RETRY, Retry
 from byteatlas.io.sources.faults import backend_errors, failure
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.io.urls import OBJECTS, S3, protocol_of
@@ -24,24 +25,30 @@ class LivingFileSystem:
     and when its credentials expire.
 
     Pickled as fsspec has it, by class and options; with a provider of credentials, without what that gave.
+
+    Attributes:
+        retry: how often writing is tried again.
     """
 
-    __slots__ = ("_asked", "_fs", "_pid", "_serial", "protocols")
+    __slots__ = ("_asked", "_fs", "_pid", "_serial", "protocols", "retry")
 
-    def __init__(self, fs: Any, asked: AskedOptions | None = None, serial: int = 0) -> None:
+    def __init__(self, fs: Any, asked: AskedOptions | None = None, serial: int = 0, retry: Retry = RETRY) -> None:
+        self.retry = retry
         self._fs, self._pid, self._asked, self._serial = fs, os.getpid(), asked, serial
         self.protocols = frozenset((fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol)
 
     def __call__(self) -> Any:
         if self._asked is not None and (serial := self._asked.serial()) != self._serial:
-            self._fs, self._serial = _granted(self._asked), serial
+            self._fs, self._serial = _granted(self._asked, self.retry), serial
         elif self._pid != os.getpid() and hasattr(self._fs, "storage_args"):
             self._fs = type(self._fs)(*self._fs.storage_args, **self._fs.storage_options)
         self._pid = os.getpid()
         return self._fs
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (LivingFileSystem, (self._fs,)) if self._asked is None else (_again, (self._asked,))
+        if self._asked is None:
+            return LivingFileSystem, (self._fs, None, 0, self.retry)
+        return _again, (self._asked, self.retry)
 
     def forget(self, path: str) -> None:
         """Drop what the file system remembers of a path: whoever asks now wants to know what is there now."""
@@ -49,14 +56,14 @@ class LivingFileSystem:
             self().invalidate_cache(path)
 
 
-def _again(asked: AskedOptions) -> LivingFileSystem:
+def _again(asked: AskedOptions, retry: Retry) -> LivingFileSystem:
     serial = asked.serial()  # first: what expires meanwhile is asked for again
-    return LivingFileSystem(_granted(asked), asked, serial)
+    return LivingFileSystem(_granted(asked, retry), asked, serial, retry)
 
 
-def _granted(asked: AskedOptions) -> Any:
+def _granted(asked: AskedOptions, retry: Retry) -> Any:
     url = (asked.second() or asked.url) if asked.otherwise else asked.url
-    return _made(url, asked.options())[0]
+    return _made(url, asked.options(), retry)[0]
 
 
 EXTRAS: Mapping[str, str] = {
@@ -76,20 +83,21 @@ def file_system(url: str, options: Mapping[str, JSON] | None = None) -> tuple[Li
         MissingExtra: the protocol's package is not installed.
     """
     given = StorageOptions.of(options)
+    retry = given.retry
     asked = given.asked(url)
     if protocol_of(url) in OBJECTS and "::" not in url:
         found = _in_objects(url, given, asked)
         if found is not None:
             return found
     if asked is None:
-        fs, path = _made(url, given.for_url(url))
-        return LivingFileSystem(fs), path
+        fs, path = _made(url, given.for_url(url), retry)
+        return LivingFileSystem(fs, retry=retry), path
     serial = asked.serial()
-    fs, path = _made(url, asked.options())
+    fs, path = _made(url, asked.options(), retry)
     if (second := asked.second()) is not None and _is_denied(LivingFileSystem(fs), path, url):
         asked = replace(asked, otherwise=True)
-        fs, path = _made(second, asked.options())
-    return LivingFileSystem(fs, asked, serial), path
+        fs, path = _made(second, asked.options(), retry)
+    return LivingFileSystem(fs, asked, serial, retry), path
 
 
 def _in_objects(url: str, options: StorageOptions, asked: AskedOptions | None) -> tuple[LivingFileSystem, str] | None:
@@ -101,7 +109,7 @@ def _in_objects(url: str, options: StorageOptions, asked: AskedOptions | None) -
     from byteatlas.io.sources.objects.choose import through_obstore
 
     found = through_obstore(url, options, asked)
-    return None if found is None else (LivingFileSystem(found[0]), found[1])
+    return None if found is None else (LivingFileSystem(found[0], retry=options.retry), found[1])
 
 
 @cache
@@ -120,7 +128,7 @@ def _is_denied(living: LivingFileSystem, path: str, url: str) -> bool:
     return False
 
 
-def _made(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+def _made(url: str, options: Mapping[str, Any], retry: Retry) -> tuple[Any, str]:
     """fsspec's file system for a URL, and the path in it."""
     from fsspec.core import url_to_fs
 
@@ -128,7 +136,7 @@ def _made(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
 
     url = _in_lower_case(url)
     try:
-        fs, path = url_to_fs(url, **_tuned(url, for_links(url, options)))
+        fs, path = url_to_fs(url, **_tuned(url, for_links(url, options), retry))
     except ImportError as error:
         protocol = protocol_of(url.rpartition("::")[2])
         raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
@@ -138,6 +146,8 @@ def _made(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
         if isinstance(error, BadRequest):
             raise
         raise failure(url, error) from error
+    if _is_tuned(url, options):
+        fs.retries = 1
     return fs, path
 
 
@@ -150,14 +160,23 @@ def _in_lower_case(url: str) -> str:
     return "::".join(links)
 
 
-def _tuned(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a back end does not do by itself: as many connections as requests, and no retries beside ours."""
-    if "::" in url or protocol_of(url) not in S3 or "config_kwargs" in options:
+def _tuned(url: str, options: Mapping[str, Any], retry: Retry) -> dict[str, Any]:
+    """What a back end does not do by itself: as many connections as requests, our time-outs, no retries beside ours."""
+    if not _is_tuned(url, options):
         return dict(options)
     return {
         **options,
-        "config_kwargs": {"max_pool_connections": POOL, "retries": {"max_attempts": 1, "mode": "standard"}},
+        "config_kwargs": {
+            "max_pool_connections": POOL,
+            "retries": {"total_max_attempts": 1, "mode": "standard"},
+            "connect_timeout": retry.idle,
+            "read_timeout": retry.idle,
+        },
     }
+
+
+def _is_tuned(url: str, options: Mapping[str, Any]) -> bool:
+    return "::" not in url and protocol_of(url) in S3 and "config_kwargs" not in options
 
 
 def object_source(living: LivingFileSystem, path: str, url: str, seconds: float) -> Any:

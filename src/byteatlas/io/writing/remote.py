@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from byteatlas.errors import BadRequest, FetchFailed
+from byteatlas.io.retry import persistently
 from byteatlas.io.sources.faults import backend_errors, failure, was_overtaken
 from byteatlas.io.sources.filesystem import LivingFileSystem, file_system
 from byteatlas.io.urls import S3
@@ -25,7 +26,9 @@ def remote_file(
         Overtaken: it is in another state than ``version``, and the storage can compare.
     """
     living, path = file_system(url, storage_options)
-    in_memory = getattr(living(), "protocol", None) == "memory"  # its files are there as soon as they are opened
+    system = living()
+    kept = getattr(system, "protocol", None) == "memory"  # its files are there as soon as they are opened
+    in_memory = kept or not hasattr(system, "storage_args")  # and obstore's are put as a whole
     if in_memory or (version is not None and compares(living)):
         from io import BytesIO
 
@@ -53,12 +56,34 @@ def remote_file(
 
 
 def put(living: LivingFileSystem, path: str, url: str, data: Buffer, version: FileVersion | None = None) -> None:
-    """Write one object.
+    """Write one object; again after a failure that may pass.
 
     Raises:
         FetchFailed: it cannot be written.
         Overtaken: it is in another state than ``version``, and the storage can compare.
     """
+    tried: list[None] = []
+
+    def once() -> None:
+        tried.append(None)
+        try:
+            _put_once(living, path, url, data, version)
+        except Overtaken:
+            if len(tried) == 1 or not _holds(living, path, data):  # else it was written before the connection broke
+                raise
+
+    persistently(url, living.retry, once)
+
+
+def _holds(living: LivingFileSystem, path: str, data: Buffer) -> bool:
+    """Whether an object is what is to be written."""
+    try:
+        return bytes(living().cat_file(path)) == bytes(data)
+    except _errors():
+        return False
+
+
+def _put_once(living: LivingFileSystem, path: str, url: str, data: Buffer, version: FileVersion | None) -> None:
     system = living()
     try:
         if version is None or not compares(living):

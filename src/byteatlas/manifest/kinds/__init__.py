@@ -12,7 +12,9 @@
 | `encoded.EncodedManifest` | another manifest's, with an encoding column | maps of arrays with several encodings |
 | `json.read.LazyJson` | looked up in the text of a map, or all of it as columns | opening a JSON map |
 | `parquet.read.LazyParquet` | read from part files on demand | opening a Parquet map |
+| `foreign.icechunk.read.IcechunkManifest` | asked of icechunk on demand | opening an Icechunk repository |
+| `byteatlas.scanning.stores.keys.KeyManifest` | the values under keys of a store | opening a Zarr store |
 
-The last two belong to a form of map and lie beside its reader. Of every kind, ``rows``, ``inline`` and ``load`` say the
-same of a chunk.
+The last four belong to a form of map or store and lie beside its reader. Of every kind, ``rows``, ``inline`` and
+``load`` say the same of a chunk.
 """

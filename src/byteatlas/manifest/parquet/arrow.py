@@ -52,14 +52,20 @@ def inline_values(column: Any, where: str) -> dict[int, bytes]:
 
     if pa.types.is_null(column.type) or column.null_count == len(column):
         return {}
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
+    shared = pa.types.is_dictionary(column.type)  # a value that stands in many rows is held once
+    values = column.dictionary if shared else column
+    kind = values.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if not (text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
         raise InvalidMetadata(where, f"column raw has type {kind}")
-    found: dict[int, bytes] = {}
-    for place in np.flatnonzero(valid_rows(column)).tolist():
-        value = column[place].as_py()
-        found[place] = value.encode() if isinstance(value, str) else bytes(value)
-    return found
+    places = np.flatnonzero(valid_rows(column))
+    if shared:
+        known = [None if value is None else _as_bytes(value) for value in values.to_pylist()]
+        codes = integers(column.indices, where)[places].tolist()
+        pairs = zip(places.tolist(), (known[code] for code in codes), strict=True)
+        return {place: value for place, value in pairs if value is not None}
+    return {place: _as_bytes(values[place].as_py()) for place in places.tolist()}
+
+
+def _as_bytes(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)

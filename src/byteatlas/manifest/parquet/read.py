@@ -24,15 +24,15 @@ from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode, unpickled
 from byteatlas.manifest.options import KnownPlace, MapReadOptions
 from byteatlas.manifest.parquet.arrow import inline_values, integers, single_chunk, valid_rows
+from byteatlas.manifest.parquet.pages import COLUMNS, RATIO, check_expanded, check_types
 from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Buffer, Shape
 from byteatlas.values import dataclass
 
-MOST_EXPANDED = 2 << 30
-"""Bytes that one part file may say that it expands to."""
-
+MOST_ROWS = 1 << 24
+"""Rows that any part file may have; a large one more, in proportion."""
 AT_ONCE = 16
 """Part files of a remote map that are fetched together."""
 
@@ -175,16 +175,19 @@ class ParquetMap:
             why = "no such part file: lost, or left out by fsspec's writer because all of its chunks are missing"
             raise FetchFailed(where, f"{why} (absent_parts='missing' reads it so)") from error
         try:
-            file = pq.ParquetFile(pa.py_buffer(data), read_dictionary=["path"])
-            if file.metadata.num_rows > max(4 * self.record_size, 1 << 20):
-                raise InvalidMetadata(where, f"{file.metadata.num_rows} rows, record_size is {self.record_size}")
-            expanded = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
-            if expanded > MOST_EXPANDED:
-                raise InvalidMetadata(where, f"expands to {expanded} bytes, more than the limit of {MOST_EXPANDED}")
-            missing = {"path", "offset", "size", "raw"} - set(file.schema_arrow.names)
+            rows = check_expanded(memoryview(data), where)
+            if rows > max(min(4 * self.record_size, max(MOST_ROWS, RATIO * len(data))), 1 << 20):
+                raise InvalidMetadata(where, f"{rows} rows, record_size is {self.record_size}")
+            metadata = pq.read_metadata(pa.py_buffer(data))
+            schema = metadata.schema.to_arrow_schema()
+            missing = set(COLUMNS) - set(schema.names)
             if missing:
                 raise InvalidMetadata(where, f"no column {', '.join(sorted(missing))}")
-            table = file.read(columns=["path", "offset", "size", "raw"], use_threads=False).combine_chunks()
+            check_types(schema, where)
+            file = pq.ParquetFile(pa.py_buffer(data), metadata=metadata, read_dictionary=["path", "raw"])
+            table = file.read(columns=list(COLUMNS), use_threads=False)
+            table.validate(full=True)  # Arrow looks values up without a look at the bounds
+            table = table.combine_chunks()
             columns = {n: single_chunk(table.column(n)) for n in table.column_names}
             return self._rows(columns, where)
         except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:

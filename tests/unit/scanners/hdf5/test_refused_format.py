@@ -240,6 +240,8 @@ OCHK = summed(b"OCHK" + message2(3, b"datatype"))
     (read(header1(message1(8, bytes(8), 0x02))), corrupt(0, "a header message with flags 0x2")),
     (read(header1(message1(8, bytes(8), 0x40))), corrupt(0, "a header message with flags 0x40")),
     (read(header1(message1(0x10, u64(NOWHERE, 8)))), corrupt(0, "a continuation without an address")),
+    (read(header1(message1(0x10, u64(4096, 0)))), corrupt(0, "a continuation of zero bytes")),
+    (read(header1(message1(0x16, bytes(8)))), corrupt(0, "a count of references in an object header of version 1")),
     (read(header1(message1(0x10, u64(2, 8)[:8]))), CorruptFile(8, "a structure is cut off")),
     (
         read(header1(message1(0x19, bytes(8), 0x80))),

@@ -271,12 +271,15 @@ def test_dense_objects_that_are_sound() -> None:
 
 
 def collection(*found: tuple[int, bytes], size: int = 4096, sign: bytes = b"GCOL\1", claim: int | None = None) -> bytes:
+    """Index 0 is free space, whose length counts its head."""
     body = b"".join(
-        struct.pack("<HHIQ", index, 1, 0, len(data) if claim is None else claim)
+        struct.pack("<HHIQ", index, 1, 0, len(data) + 16 * (not index) if claim is None else claim)
         + data.ljust(-(-len(data) // 8) * 8, b"\0")
         for index, data in found
     )
-    return (sign + bytes(3) + u64(size) + body).ljust(size if size < SIZE else 64, b"\0")
+    rest = size - 16 - len(body)
+    free = struct.pack("<HHIQ", 0, 0, 0, rest) if rest >= 16 and claim is None else b""
+    return (sign + bytes(3) + u64(size) + body + free).ljust(size if size < SIZE else 64, b"\0")
 
 
 def value(data: bytes, index: int = 1, address: int = 8192, held: int = 0) -> Callable[[], bytes]:
@@ -305,6 +308,9 @@ def value(data: bytes, index: int = 1, address: int = 8192, held: int = 0) -> Ca
     ),
     (value(collection((1, b"a"), (1, b"b"))), corrupt(0, "a global heap object outside of its collection")),
     (value(collection((1, b"a"), claim=4096 - 31)), corrupt(0, "a global heap object outside of its collection")),
+    (value(collection((1, b"a"), claim=2**64 - 1)), corrupt(0, "a global heap object outside of its collection")),
+    (value(collection((0, b"a" * 4065), (2, b"b"))), corrupt(0, "a global heap object outside of its collection")),
+    (value(b"GCOL\1\0\0\0" + u64(4096) + bytes(4080)), corrupt(0, "a global heap object outside of its collection")),
     (value(b"", address=SIZE), corrupt(SIZE, "an address outside of the file")),
 )
 def test_global_heaps(act: Callable[[], object], error: ByteatlasError) -> None:
@@ -313,6 +319,7 @@ def test_global_heaps(act: Callable[[], object], error: ByteatlasError) -> None:
 
 def test_global_heaps_that_are_sound() -> None:
     assert value(collection((1, b"a"), (7, b"seven")), 7)() == b"seven"
+    assert value(collection((0, b"freefree"), (2, b"b" * 16)), 2)() == b"b" * 16
     assert value(collection((1, b"a"), claim=4096 - 32))() == b"a".ljust(4064, b"\0")
     assert value(collection((1, b"a")), held=(1 << 30) - 4096)() == b"a"
     assert value(collection((1, b"a" * 5000), size=8192))() == b"a" * 5000

@@ -238,8 +238,14 @@ ORDER = "a floating-point type of unknown normalisation or byte order"
         typed(kind(6, 8, member(b"a", 0, dims=(1 << 30,)), 1)),
         CorruptFile(60, "an array type (1073741824,) of 4294967296 bytes where None are announced"),
     ),
-    (typed(kind(11, 8, INT)), CorruptFile(20, "a complex type that is not two floats")),
-    (typed(kind(11, 9, real())), CorruptFile(28, "a complex type that is not two floats")),
+    (typed(kind(11, 8, INT, 1)), CorruptFile(20, "a complex type that is not two floats")),
+    *((typed(kind(11, 8, real(), bits)), CorruptFile(8, f"a complex type with flags {bits:#x}")) for bits in (0, 3, 9)),
+    (typed(kind(8, 4, INT + bytes(8) + b"\1\0\0\0", 1)), CorruptFile(28, "a value of an enumeration without a name")),
+    *(
+        (typed(real(**fields)), CorruptFile(8, "floating-point fields that overlap"))
+        for fields in ({"sign": 30}, {"sign": 22}, {"exponent": (22, 8)}, {"mantissa": (0, 24)}, {"mantissa": (8, 16)})
+    ),
+    (typed(kind(11, 9, real(), 1)), CorruptFile(28, "a complex type that is not two floats")),
 )
 def test_data_types(act: Callable[[], object], error: ByteatlasError) -> None:
     refuses(error, act)

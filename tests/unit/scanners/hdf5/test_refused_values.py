@@ -263,7 +263,9 @@ def test_what_fill_values_mean() -> None:
 
 
 def collection(data: bytes) -> bytes:
-    return (b"GCOL\1\0\0\0" + u64(4096) + struct.pack("<HHIQ", 1, 1, 0, len(data)) + data).ljust(4096, b"\0")
+    held = struct.pack("<HHIQ", 1, 1, 0, len(data)) + data.ljust(-(-len(data) // 8) * 8, b"\0")
+    free = struct.pack("<HHIQ", 0, 0, 0, 4080 - len(held))
+    return (b"GCOL\1\0\0\0" + u64(4096) + held + free).ljust(4096, b"\0")
 
 
 def element(length: int, address: int = 8192, index: int = 1) -> bytes:
@@ -291,7 +293,7 @@ WIDE = replace(TEXT, size=20)
 OBJECT = Datatype(DatatypeClass.REFERENCE, 8)
 REGION = Datatype(DatatypeClass.REFERENCE, 12, reference=1)
 CUT = CorruptFile(BASE, "an attribute's value is cut off")
-LONG = CorruptFile(BASE, "a variable-length value longer than its heap object")
+LONG = CorruptFile(BASE, "a variable-length value of another length than its object")
 
 
 @refusals(
@@ -301,6 +303,9 @@ LONG = CorruptFile(BASE, "a variable-length value longer than its heap object")
     (raising(INT, (0, 70000), b""), CorruptFile(BASE, "an attribute of shape (0, 70000)")),
     (raising(WIDE, (2,), element(3) * 2 + bytes(8)), CorruptFile(BASE, "2 variable-length elements in 40 bytes")),
     (raising(TEXT, (), element(4)), LONG),
+    (raising(TEXT, (), element(2)), LONG),
+    (raising(TEXT, (), element(0)), LONG),
+    (raising(TEXT, (), element(3, NOWHERE)), CorruptFile(BASE + NOWHERE, "an address outside of the file")),
     (raising(TEXT, (), element(3, index=2)), LONG),
     (raising(LIST, (), element(1)), LONG),
     (raising(TEXT, (), element(3, 9000)), CorruptFile(BASE + 9000, "no global heap collection")),
@@ -314,8 +319,8 @@ def test_attributes(act: Callable[[], object], error: ByteatlasError) -> None:
 
 def test_attributes_that_are_sound() -> None:
     assert attribute(INT, (0, 65536), b"") == []
-    assert attribute(TEXT, (2,), element(3) + element(2)) == ["abc", "ab"]
-    assert attribute(TEXT, (3,), element(0) + element(3, 0) + element(3, NOWHERE)) == ["", "", ""]
+    assert attribute(TEXT, (2,), element(3) + element(3, 0)) == ["abc", ""]
+    assert attribute(TEXT, (2,), element(0) + element(0, 0), b"") == ["", ""]
     assert attribute(LIST, (), element(2), struct.pack("<ii", 5, -6)) == [5, -6]
     assert attribute(OBJECT, (3,), u64(7, 0, NOWHERE)) == ["/7", None, None]
     assert attribute(REGION, (2,), struct.pack("<QIQI", 8192, 1, 0, 0), u64(9)) == ["/9", None]
@@ -393,7 +398,7 @@ def test_datasets(act: Callable[[], object], error: ByteatlasError) -> None:
 def test_datasets_that_are_sound() -> None:
     assert inlined(TEXT, TWICE, most=32)() == struct.pack("<II3sI3s", 2, 3, b"abc", 3, b"abc")
     assert inlined(TEXT, TWICE, b"\xff\0c")() == struct.pack("<II1sI1s", 2, 1, b"\xff", 1, b"\xff")
-    assert inlined(compound(TEXT), element(3) + element(1))() == b"abca\0\0"
+    assert inlined(compound(TEXT), element(3) + element(0, 0))() == b"abc\0\0\0"
     whole = parsed(elements(records(INT, bytes(range(8)), chunk=2, shape=1)), {1024: bytes(range(8))})
     assert whole == bytes(range(4))  # the chunk sticks out
 

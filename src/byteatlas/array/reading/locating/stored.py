@@ -55,7 +55,11 @@ class KeySources:
         for n in reversed(self.counts):
             number, last = divmod(number, n)
             index.append(last)
-        key = chunk_key(self.meta.keys, tuple(reversed(index)))
+        return self.key_at(tuple(reversed(index)))
+
+    def key_at(self, index: tuple[int, ...]) -> str:
+        """The key of the chunk at a place of the grid."""
+        key = chunk_key(self.meta.keys, index)
         return f"{self.path}/{key}" if self.path else key
 
     def local(self, numbers: SourceNumbers) -> NDArray[np.bool_]:

@@ -30,7 +30,9 @@ def through_obstore(url: str, options: StorageOptions, asked: AskedOptions | Non
     if not fits(url):
         raise BadRequest(f"{url}: obstore cannot name this object; say backend='fsspec'")
     try:
-        living = LivingObjects(protocol, bucket, options.for_url(url) if asked is None else None, asked)
+        living = LivingObjects(
+            protocol, bucket, options.for_url(url) if asked is None else None, asked, options.retry.idle
+        )
         living.arguments()
     except (Untranslatable, AskingProfile):
         if may_pass:

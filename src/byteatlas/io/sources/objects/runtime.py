@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -16,8 +17,10 @@ from byteatlas.errors import FetchFailed
 T = TypeVar("T")
 SECONDS = 5.0
 """For the thread to end with the process."""
-REST = 0.03
-"""Seconds for obstore's own threads to let go of the last results: the interpreter aborts when it ends before that."""
+REST, PAUSE = 0.03, 0.002
+"""Seconds for obstore's own threads to let go of the last results, where nobody says what they do; and between two
+looks at them."""
+_TASKS = "/proc/self/task"
 
 
 @cache
@@ -40,7 +43,36 @@ def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     if _first_process() == os.getpid():
         loop.call_soon_threadsafe(loop.stop)
         thread.join(SECONDS)
+        _settle()
+
+
+def _settle() -> None:
+    """Wait until obstore's threads rest.
+
+    One of them may still be on its way back from handing over a result, and want the interpreter for that once more. A
+    thread that wants it after it has ended is ended by it, through frames of Rust, which abort the process.
+    """
+    if not os.path.isdir(_TASKS):
         time.sleep(REST)
+        return
+    until, before = time.monotonic() + SECONDS, None
+    while time.monotonic() < until:
+        now = _workers()
+        if now == before and not any("\nState:\tR" in text for text in now.values()):
+            return
+        before = now
+        time.sleep(PAUSE)  # whoever waits for the interpreter gets it now
+
+
+def _workers() -> dict[str, str]:
+    """What the system says of obstore's threads: their state, and how often they have run (Linux, ``proc(5)``)."""
+    found: dict[str, str] = {}
+    for task in os.listdir(_TASKS):
+        with suppress(OSError), open(f"{_TASKS}/{task}/status", encoding="utf-8") as file:
+            text = file.read()
+            if text.startswith("Name:\ttokio"):
+                found[task] = text
+    return found
 
 
 def was_forked() -> bool:

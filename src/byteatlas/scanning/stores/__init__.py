@@ -1,0 +1,1 @@
+"""Zarr stores as virtual inputs: where the chunks of a stored hierarchy lie, from its listing."""

@@ -1,0 +1,170 @@
+"""``python -m tests.faults.matrix [--short] [PLACE...] [only=OPERATION]``: every fault in every operation.
+
+A run does one operation while a server answers some requests wrongly, and ends in one of two ways: the right values,
+or an error of ours in time that says where. All else is told, and makes the command fail.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.fault_server import KINDS, PASSING, Plan, at_random, burst, faulty, from_then_on
+from tests.faults.materials import digests, files
+from tests.faults.operations import Digests, Operation, Place, operations_at, quietly
+from tests.s3_servers import S3_KINDS, S3_PASSING, s3_subset
+
+import byteatlas as ba
+from byteatlas.errors import ByteatlasError, FetchFailed
+
+DEADLINE = 1.5
+RETRY = ba.Retry(wait=0.001, idle=0.1, deadline=DEADLINE)
+TIMES_OVER = 3
+"""Deadlines that a run may take: an operation is a few calls, and each has its own deadline."""
+
+
+@dataclass
+class Findings:
+    """What all runs came to."""
+
+    runs: int = 0
+    faulted: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+    slowest: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        ends = ", ".join(f"{name} {count}" for name, count in self.ends.most_common())
+        text = f"{self.runs} runs, {self.faulted} faulted requests; the slowest took {self.slowest:.1f} s; {ends}"
+        return "\n".join([text, f"{len(self.wrong)} wrong", *self.wrong])
+
+
+@contextmanager
+def places(data: Mapping[str, bytes], retry: ba.Retry = RETRY) -> Iterator[list[Place]]:
+    """The same files on a web server and on object storage, which both clients read."""
+    with ExitStack() as stack:
+        web = stack.enter_context(faulty({f"/{name}": content for name, content in data.items()}, stall=0.25))
+        found = [Place("HTTP", web.url, web, ba.Access(retry=retry), tuple(KINDS), PASSING)]
+        for backend in ("obstore", "fsspec"):
+            bucket = stack.enter_context(s3_subset(data))
+            how = ba.Access(bucket.options(), backend=backend, retry=retry)
+            name = "s3fs" if backend == "fsspec" else backend
+            found.append(
+                Place(name, bucket.at("").rstrip("/"), bucket, how, S3_KINDS, S3_PASSING, bucket.objects, dict(data))
+            )
+        yield found
+
+
+def plans(requests: int, kind: str, short: bool) -> Iterator[tuple[str, Plan, bool]]:
+    """Where faults are put; and whether one that passes must then end right."""
+    last = max(requests - 1, 0)
+    for at in sorted({requests // 2} if short else {0, requests // 2, last}):
+        yield f"once at {at}", burst(at, 1, kind), True
+        yield f"twice at {at}", burst(at, 2, kind), True
+    yield f"five times at {requests // 3}", burst(requests // 3, 5, kind), False
+    if not short:
+        yield f"from {last} on", from_then_on(last, kind), False
+        yield "at random", at_random(0.3, 7, kind), False
+    yield f"from {requests // 2} on", from_then_on(requests // 2, kind), False
+
+
+def run(place: Place, operations: Mapping[str, Operation], found: Findings, short: bool = False) -> None:
+    """Every kind of fault at every place of some operations."""
+    for name, operation in operations.items():
+        place.renew()
+        place.server.requests.clear()
+        right = _done(place, operation)
+        count = len(place.server.requests) if operation.after is None else _requests(place, operation)
+        place.renew()
+        before = [digests(ba.open(place.at(other), access=place.access)) for other in operation.fault_free]
+        for number, kind in enumerate(place.kinds):
+            for where, plan, must in plans(count, kind, short and bool((number + 1) % 3)):
+                place.renew()
+                what = f"{place.name}: {name}: {kind} {where}"
+                begin, wrong = time.monotonic(), _one(place, operation, plan, right, before, found)
+                found.slowest = max(found.slowest, time.monotonic() - begin)
+                if wrong == "" or (wrong != "right" and not (must and kind in place.passing) and wrong[0] == "!"):
+                    continue
+                if wrong != "right":
+                    found.wrong.append(f"{what}: {wrong}")
+                    print(found.wrong[-1], flush=True)
+
+
+def _done(place: Place, operation: Operation) -> Digests:
+    found = quietly(lambda: operation.run(place))
+    return quietly(lambda: operation.after(place, False)) if operation.after else found  # type: ignore[misc]
+
+
+def _requests(place: Place, operation: Operation) -> int:
+    place.renew()
+    place.server.requests.clear()
+    quietly(lambda: operation.run(place))
+    return len(place.server.requests)
+
+
+def _one(place: Place, operation: Operation, plan: Plan, right: Digests, before: list[Digests], found: Findings) -> str:
+    """``right``, or ``!`` and the error's name where it is a good one, or what is wrong."""
+    server = place.server
+    server.requests.clear()
+    server.plan, seen, error = plan, server.faulted, None
+    begin = time.monotonic()
+    try:
+        got = quietly(lambda: operation.run(place))
+    except ByteatlasError as raised:
+        error = raised
+    except Exception as raised:
+        return f"raw {type(raised).__name__}: {raised}"
+    finally:
+        seconds = time.monotonic() - begin
+        asked = list(server.requests)
+        server.plan = lambda number, method, path: None
+        found.runs += 1
+        found.faulted += server.faulted - seen
+    if seconds > TIMES_OVER * place.access.retry.deadline:
+        return f"took {seconds:.1f} s"
+    found.ends["right" if error is None else type(error).__name__] += 1
+    if operation.after is not None:
+        got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
+        if got != right and not (error is not None and got in before):
+            return f"holds {got} after {error}"
+    elif error is None and got != right:
+        return f"gives {[k for k in right if got.get(k) != right[k]]} wrong"
+    return "right" if error is None else _said(place, error, asked)
+
+
+def _said(place: Place, error: ByteatlasError, asked: list[tuple[str, str, str | None]]) -> str:
+    """Whether an error says where. s3fs asks for the size at times that the server does not get to see."""
+    url = error.url if isinstance(error, FetchFailed) else str(error)
+    if place.base not in url:
+        return f"does not say where: {type(error).__name__}: {error}"
+    ranges = [r for method, path, r in asked if path.rstrip("/").endswith(url.rpartition("/")[2])]
+    if isinstance(error, FetchFailed) and error.range is None and ranges and all(ranges) and place.name != "s3fs":
+        return f"does not say which range: {error}"
+    return f"!{type(error).__name__}: {error}"
+
+
+def main(arguments: list[str]) -> int:
+    found, begin = Findings(), time.monotonic()
+    only = next((a.partition("=")[2] for a in arguments if a.startswith("only=")), "")
+    wanted = [a for a in arguments if "=" not in a and not a.startswith("-")]
+    with tempfile.TemporaryDirectory() as folder, places(files(Path(folder))) as servers:
+        for place in servers:
+            if wanted and place.name not in wanted:
+                continue
+            for name, operation in operations_at(place).items():
+                if only in name:
+                    run(place, {name: operation}, found, "--short" in arguments)
+                    print(f"{time.monotonic() - begin:6.0f} s {place.name}: {name}: {found.runs} runs, "
+                          f"{found.faulted} faults, {len(found.wrong)} wrong", flush=True)  # fmt: skip
+    print(found)
+    return bool(found.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
