@@ -46,6 +46,8 @@ class Bucket:
     keys: set[str] | None = None
     """Access keys that are let in; None: everybody."""
     ignores_conditions: bool = False
+    tokens: list[str | None] = field(default_factory=list)
+    """The session token of each request."""
 
     def options(self, **more: Any) -> dict[str, Any]:
         """Storage options, as people write them for s3fs."""
@@ -99,6 +101,7 @@ class _Protocol(asyncio.Protocol):
         number, parts = len(self.bucket.requests), urlsplit(target)
         path = unquote(parts.path)
         self.bucket.requests.append((method, path, headers.get("range")))
+        self.bucket.tokens.append(headers.get("x-amz-security-token"))
         fault = self.bucket.plan(number, method, path)
         self.bucket.faulted += fault is not None
         if fault in ("close", "reset", "stall", "garbage", "cut head"):

@@ -297,3 +297,35 @@ def test_same_attributes() -> None:
     assert same_attribute(1, 1.0)
     assert not same_attribute("a", "b")
     assert not same_attribute([1, 2], [1])
+
+
+def test_a_part_of_one_file_is_no_difference(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).random((6, 500), "f4")
+    with netcdf4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("t", 6)
+        file.createDimension("x", 500)
+        file.createVariable("t", "f8", ("t",))[:] = np.arange(6)
+        file.createVariable("v", "f4", ("t", "x"), chunksizes=(1, 250), zlib=True)[:] = values
+    part = ba.select(ba.scan(tmp_path / "a.nc"), {"t": slice(1, 3)})
+    np.testing.assert_array_equal(ba.open(part)["v"][...], values[1:4])
+    report = ba.verify(part)
+    assert report.ok, report.items
+    assert status(report, "v") == ("equal", "")
+    assert status(report, "t")[0] == "unchecked"
+
+
+def test_values_of_many_files_beside_a_reference_to_one_are_no_difference(tmp_path: Path) -> None:
+    for number in range(2):
+        with netcdf4.Dataset(tmp_path / f"{number}.nc", "w") as file:
+            file.createDimension("t", 1)
+            file.createDimension("y", 4)
+            file.createVariable("t", "f8", ("t",))[:] = number
+            file.createVariable("y", "f8", ("y",))[:] = np.arange(4)
+            packed = file.createVariable("v", "i2", ("t", "y"))
+            packed.scale_factor = 0.5 + number
+            packed[:] = np.arange(4)
+    both = ba.combine([tmp_path / "0.nc", tmp_path / "1.nc"], concat="t")
+    ba.write(both, tmp_path / "both.json")
+    report = ba.verify(tmp_path / "both.json")
+    assert report.ok, report.items
+    assert status(report, "v")[0] == "unchecked"

@@ -1,4 +1,4 @@
-"""Maps that are combined from disk, part by part, give the very bytes that the same maps give when all is in memory."""
+"""Maps that are combined from disk, part by part, give the same references as maps that are all in memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -74,8 +75,13 @@ def in_memory(node: VirtualGroup) -> VirtualGroup:
     return replace(node, arrays={p: replace(a, manifest=a.manifest.load()) for p, a in node.arrays.items()})
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+def files(folder: Path) -> dict[str, Any]:
+    """What the files of a map hold. (The order of a column's dictionary is the order in which files were met.)"""
+    return {str(p.relative_to(folder)): held(p) for p in folder.rglob("*") if p.is_file()}
+
+
+def held(path: Path) -> Any:
+    return pq.read_table(path).to_pydict() if path.suffix == ".parq" else path.read_bytes()
 
 
 def maps_on_disk(inputs: Sequence[VirtualGroup], folder: Path, suffix: str, record_size: int = 7) -> list[str]:

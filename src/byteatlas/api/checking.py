@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import load
 from byteatlas.api.targets import Readable, References, Target, access_for, expect_many
+from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.local import absolute, local_path
 from byteatlas.io.policy import Policy
@@ -41,7 +42,7 @@ def check(
     from byteatlas.manifest.ops.sources import check_sources
 
     expect_many(look_in, "look_in")
-    places = [os.fspath(place) for place in look_in]
+    places = [_folder(os.fspath(place)) for place in look_in]
     if isinstance(target, (VirtualArray, VirtualGroup)):
         how, node = access_for(target, access, storage_options, policy), target
     else:
@@ -51,3 +52,11 @@ def check(
         if path is not None:
             places.append(absolute(path).rstrip("/").rpartition("/")[0])
     return list(check_sources(node, how.pool(), places=places))
+
+
+def _folder(place: str) -> str:
+    """A folder of this machine. Raises `BadRequest` for what is none: nothing would be found there."""
+    path = local_path(place)
+    if path is None or not os.path.isdir(path):  # noqa: PTH112
+        raise BadRequest(f"look_in: {place} is no folder of this machine")
+    return place

@@ -166,7 +166,7 @@ def load(
             caller's own and may lead anywhere; or virtual arrays, which are given back.
         access: how bytes may be reached; the result keeps it. ``storage_options`` and ``policy`` are short for one.
         absent_parts: what part files of a Parquet map mean that are not there (`Access.absent_parts`).
-        branch, tag, snapshot: which version of an Icechunk repository; none of them: the branch main.
+        branch: or ``tag``, or ``snapshot``; which version of an Icechunk repository. None of them: the branch main.
 
     Of a Zarr store (a folder, object storage, or a ZIP file whose members are not compressed) each chunk is a source by
     itself; a chunk that the listing does not have is missing.

@@ -50,7 +50,7 @@ def open(
             for one.
         policy: which files the references may lead to; by default a map from the network leads to nothing on this
             machine.
-        absent_parts, branch, tag, snapshot: see `load`.
+        absent_parts: see `load`, also for ``branch``, ``tag`` and ``snapshot``.
 
     Returns: a `Group` or an `Array`.
     """

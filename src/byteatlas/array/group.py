@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from byteatlas.array.array import Array
 from byteatlas.array.handle import NodeHandle
-from byteatlas.errors import NotFound
+from byteatlas.errors import NotFound, unknown_text
 from byteatlas.importing import shown_as_html
 from byteatlas.meta.model import GroupMeta
 from byteatlas.meta.text import array_text
@@ -84,7 +84,8 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
         except NotFound as error:
             if error.known is not None:
                 raise
-            raise NotFound(f"no array or group {clean!r} in {'/' + self._path!r}") from error
+            _, _, names = unknown_text("array or group", clean, self._members()).partition("; ")
+            raise NotFound(f"no array or group {clean!r} in {'/' + self._path!r}; {names}") from error
 
     def __contains__(self, path: object) -> bool:
         """Whether there is such a member. It is not opened: one that cannot be decoded is a member too."""

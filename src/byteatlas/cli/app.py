@@ -96,12 +96,16 @@ def _run(arguments: Sequence[str] | None) -> int:
             result = cli.main(None if arguments is None else list(arguments), "byteatlas", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except errors.ByteatlasError as error:
-        return _complain(str(error), status_of(error))
+        from byteatlas.cli.arguments.usage import advice
+
+        words = sys.argv[1:] if arguments is None else arguments
+        return _complain(f"{error}{advice(error, words)}", status_of(error))
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _misused(error)
+    except SystemExit:  # click's way to end when the reader of our output went away
+        return 141
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", 130)
     except BrokenPipeError:
@@ -110,6 +114,16 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 141
     except OSError as error:
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 4)
+
+
+def _misused(error: click.ClickException) -> int:
+    """Tell of a command line that makes no sense in one line; a command without arguments shows its help."""
+    from byteatlas.cli.arguments.usage import is_call_for_help, usage_text
+
+    if is_call_for_help(error):
+        error.show()
+        return error.exit_code
+    return _complain(usage_text(error), error.exit_code)
 
 
 def _complain(text: str, status: int) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from byteatlas.cli import common
+from byteatlas.cli.arguments.inputs import files_from_option, files_of
 from byteatlas.cli.map_io import (
     KEEP_QUERIES,
     MODE,
@@ -17,6 +18,7 @@ from byteatlas.cli.map_io import (
     check_out,
     hint_at_parquet,
     repository_options,
+    tell_appended,
     write_map,
 )
 from byteatlas.combining import (
@@ -31,7 +33,7 @@ from byteatlas.combining import (
     Values,
 )
 from byteatlas.combining.coordinates.find import no_dimension
-from byteatlas.errors import BadRequest, Conflict
+from byteatlas.errors import BadRequest, Conflict, unknown_text
 from byteatlas.executors.running import check_executor
 from byteatlas.io.access import Access
 from byteatlas.types import JSON
@@ -48,7 +50,8 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
     "Coordinate sources for --coord: var:PATH, raw:PATH (times as they are), attr:NAME, attr:VARIABLE:NAME, "
     "name:REGEX, date:FORMAT (strptime, found in the name), order, values:A,B,C."
 )
-@click.argument("inputs", nargs=-1, required=True, metavar="REF...")
+@click.argument("inputs", nargs=-1, metavar="REF...")
+@files_from_option
 @click.option("-o", "--output", metavar="OUT", help="The map to write (.json or .parquet, or icechunk:PATH).")
 @click.option("--concat", "-c", multiple=True, metavar="DIM", help="Dimension along which files follow each other.")
 @click.option("--coord", multiple=True, metavar="DIM=SOURCE", help="Where coordinate values come from; see below.")
@@ -77,6 +80,7 @@ COLOURS = {"conflict": "red", "reconciled": "yellow", "note": "dim"}
 @common.storage_option
 def combine(
     inputs: Sequence[str],
+    files_from: str | None,
     output: str | None,
     concat: Sequence[str],
     coord: Sequence[str],
@@ -111,6 +115,7 @@ def combine(
     options = chosen(concat, coord, choices)
     if executor is not None:
         check_executor(executor)
+    inputs = [file.url for file in files_of(inputs, files_from, None, access)]
     if output is not None and not append:
         check_out(output, None, access)
         repository_options(output, None, mode)
@@ -142,9 +147,17 @@ def combine(
 
 
 def check_dimensions(prepared: PreparedTree) -> None:
-    """Raise `BadRequest` for a dimension that no file has, and nobody says where its values come from: a typing error,
-    most often."""
+    """Raise `BadRequest` for names that mean nothing here, typing errors most often: a dimension that no file has, and
+    nobody says where its values come from; a coordinate of what is not concatenated; a variable to trust."""
     context = prepared.context
+    given = context.options
+    for name in given.coords:
+        if name not in given.concat:
+            raise BadRequest(f"--coord: {unknown_text('dimension to concatenate', name, given.concat)}")
+    paths = dict.fromkeys(path for i in context.inputs for path in i.arrays)
+    for path in given.trust:
+        if path != "*" and path not in paths:
+            raise BadRequest(f"--trust: {unknown_text('variable', path, paths)}")
     for dim in context.dims:
         if dim.new and dim.name not in context.options.coords:
             arrays = [a for i in context.inputs for a in i.arrays.values()]
@@ -268,10 +281,7 @@ def appended(
     if as_json:
         common.print_json(asdict(done))
     else:
-        text = f"{output}: {common.count_text(len(done.added), 'file')} added"
-        text += f", {len(done.replaced)} replaced" if done.replaced else ""
-        text += f", {len(done.skipped)} were there already" if done.skipped else ""
-        common.console().print(text)
+        tell_appended(output, done)
     hint_at_parquet(output)
     return 0
 
@@ -283,19 +293,21 @@ def plan_json(plan: Plan) -> JSON:
 
 def show_plan(plan: Plan, most: int = 12) -> None:
     """The plan as tables: dimensions, variables, differences."""
-    from rich.table import Table
+    from byteatlas.cli.tables.dates import time_text
 
     out = common.console()
     for dim in plan.dimensions:
         units = f", {dim.units} ({dim.calendar})" if dim.units else ""
         title = f"{dim.name}: {dim.length} from {dim.source}, {dim.direction}{units}"
-        table = Table("", "first", "last", "count", "files", title=title, title_justify="left")
+        out.print(title)
+        table = common.table("", "first", "last", "count", "files")
         for i, block in list(enumerate(dim.blocks))[:most]:
-            table.add_row(str(i), str(block.first), str(block.last), str(block.count), names_text(block.files))
+            ends = [time_text(value, dim.units, dim.calendar) for value in (block.first, block.last)]
+            table.add_row(str(i), *ends, str(block.count), names_text(block.files))
         if len(dim.blocks) > most:
             table.add_row("...", "", "", "", f"{len(dim.blocks) - most} more")
         out.print(table)
-    table = Table("variable", "action", "dimensions", "type", "chunks", "encodings", "written as", title="variables")
+    table = common.table("variable", "action", "dimensions", "type", "chunks", "encodings", "written as")
     for v in plan.variables:
         dims = ", ".join(f"{d or '?'}={n}" for d, n in zip(v.dims, v.shape, strict=True))
         table.add_row(

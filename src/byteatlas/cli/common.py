@@ -18,6 +18,7 @@ from byteatlas.types import JSON
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from byteatlas.io.access import Access
     from byteatlas.io.traffic.counters import Counters
@@ -174,22 +175,34 @@ def console(*, stderr: bool = False, unfiltered: bool = False) -> Console:
     return Console(stderr=stderr, file=file, width=width, highlight=False, soft_wrap=not stream.isatty())
 
 
+def table(*heads: str) -> Table:
+    """A table without lines; texts that are too wide for the terminal go on in the next line, none is cut."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for head in heads:
+        made.add_column(head, overflow="fold")
+    return made
+
+
 @contextmanager
 def progress(what: str, *, quiet: bool = False) -> Iterator[OnProgress]:
     """A progress bar on standard error when that is a terminal; otherwise nothing at all."""
     if quiet or not sys.stderr.isatty():
         yield lambda event: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich import progress as rich
 
     columns = (
-        TextColumn("[bold]{task.description}"),
-        BarColumn(bar_width=32),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("[dim]{task.fields[now]}"),
+        rich.TextColumn("[bold]{task.description}"),
+        rich.BarColumn(bar_width=24),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("[dim]left"),
+        rich.TimeRemainingColumn(),
+        rich.TextColumn("[dim]{task.fields[now]}"),
     )
-    with Progress(*columns, console=console(stderr=True, unfiltered=True), transient=True) as bar:
+    with rich.Progress(*columns, console=console(stderr=True, unfiltered=True), transient=True) as bar:
         task = bar.add_task(visible(what), total=None, now="")
         yield lambda e: bar.update(task, completed=e.done, total=e.total, now=visible(e.name.rpartition("/")[2]))
 
@@ -198,6 +211,10 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic 
     """A number of bytes with an optional unit: ``500``, ``64kB``, ``4MiB``; ``none`` where that means something."""
 
     name = "size"
+
+    def __init__(self, least: int = 0) -> None:
+        self.least = least
+
     units: Mapping[str, int] = {
         "": 1,
         "b": 1,
@@ -215,4 +232,6 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic 
         unit = text[len(number) :].strip()
         if not number.isdigit() or unit not in self.units:
             self.fail(f"{value!r} is no size; examples: 500, 64kB, 4MiB", param, ctx)
+        if int(number) * self.units[unit] < self.least:
+            self.fail(f"{value!r} is too little: {self.least} is the least", param, ctx)
         return int(number) * self.units[unit]

@@ -119,11 +119,9 @@ def _print_cost(facts: Mapping[str, int], as_json: bool) -> None:
 
 
 def _print_table(found: Sequence[Any]) -> None:
-    from rich.table import Table
-
-    table = Table("array", box=None)
+    table = common.table("array")
     for name in ("chunks", "missing", "inline", "files", "stored", "decoded", "ratio", "smallest", "largest"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     for s in found:
         sizes = [common.size_text(n) if n is not None else "-" for n in (s.stored, s.logical)]
         ratio = f"{s.ratio:.1f}" if s.ratio else "-"

@@ -118,7 +118,8 @@ def level_options(words: str, resampling: Resampling) -> LevelOptions:
             return LevelOptions(until=int(number), resampling=resampling)
         return LevelOptions(factors=tuple(int(n) for n in words.split(",")), resampling=resampling)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--levels") from None
+        why = f"{words!r} is not like 2,4,8 or until=512" if type(error) is ValueError else str(error)
+        raise click.BadParameter(why, param_hint="--levels") from None
 
 
 def shapes(words: tuple[str, ...], option: str) -> dict[str, Shape] | Shape | None:

@@ -18,12 +18,13 @@ from byteatlas.types import JSON
 
 @click.command(no_args_is_help=True)
 @click.argument("target", metavar="X")
+@click.option("--header", is_flag=True, help="Show names, types and attributes as ncdump -h does (CDL).")
 @click.option("--attrs", is_flag=True, help="Show attributes, too.")
 @click.option("--tree", is_flag=True, help="Show GRIB files as a tree as well, in place of a table of their fields.")
 @click.option("--group", "path", default="", metavar="PATH", help="Only what is below this group, or this array.")
 @storage_option
 @json_option
-def info(target: str, attrs: bool, tree: bool, path: str, access: Access, as_json: bool) -> None:
+def info(target: str, header: bool, attrs: bool, tree: bool, path: str, access: Access, as_json: bool) -> None:
     """Show a reference map, an archive file or a Zarr store as a tree: groups, arrays, chunks, codecs, bytes.
 
     Of GRIB files, and maps of them, the fields are shown as a table with a row for each variable.
@@ -32,6 +33,7 @@ def info(target: str, attrs: bool, tree: bool, path: str, access: Access, as_jso
     Example:
       byteatlas info all.parquet
       byteatlas info data/ocean_2024-01.nc --attrs
+      byteatlas info data/ocean_2024-01.nc --header
       byteatlas info all.parquet --json | jq '.arrays[].stored_bytes'
     """
     import byteatlas as ba
@@ -56,6 +58,11 @@ def info(target: str, attrs: bool, tree: bool, path: str, access: Access, as_jso
     if as_json:
         print_json({"target": target, "kind": kind, **facts.document(), "refused": _refusals(report)})
         return
+    if header:
+        from byteatlas.cli.tables.header import header as header_lines
+
+        click.echo("\n".join(header_lines(_stem(target), facts)))
+        return
     if _is_grib(facts) and not (attrs or tree or path.strip("/")):
         click.echo(f"{click.style(target, bold=True)} ({kind})")
         from byteatlas.cli.tables.fields import field_table
@@ -68,6 +75,12 @@ def info(target: str, attrs: bool, tree: bool, path: str, access: Access, as_jso
         first = next(item for item in report if item.reason == reason)
         more = f" (and {n - 1} more)" if n > 1 else ""
         click.echo(f"{click.style('refused', fg='yellow')} {reason} x {n}: {first.path}: {first.detail}{more}")
+
+
+def _stem(target: str) -> str:
+    """A file's name without folders and its last suffix."""
+    name = target.rstrip("/").rpartition("/")[2]
+    return name.rpartition(".")[0] or name
 
 
 def _is_grib(facts: GroupFacts) -> bool:

@@ -16,6 +16,7 @@ from byteatlas.manifest.options import Format, MapWriteOptions
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
+    from byteatlas.combining.append import Appended
     from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -114,6 +115,14 @@ def hint_at_parquet(target: str) -> None:
         f"Of a Parquet map only the part files that change are written: byteatlas convert {target} {other}",
         err=True,
     )
+
+
+def tell_appended(out: str, done: Appended) -> None:
+    """Say how many files were added to a map, and how many it had."""
+    text = f"{out}: {common.count_text(len(done.added), 'file')} added"
+    text += f", {len(done.replaced):,} replaced" if done.replaced else ""
+    text += f", {len(done.skipped):,} were there already" if done.skipped else ""
+    click.echo(text if done.added or done.replaced else f"{text}; the map is as it was")
 
 
 def check_out(out: str, form: Format | None, access: Access) -> Format:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from byteatlas.cli import common
+from byteatlas.cli.arguments.inputs import files_from_option, files_of
 from byteatlas.cli.map_io import (
     check_out,
     hint_at_parquet,
@@ -16,6 +18,7 @@ from byteatlas.cli.map_io import (
     make_folder,
     output_options,
     said,
+    tell_appended,
     write_map,
 )
 from byteatlas.io.access import AbsentParts, Access
@@ -241,7 +244,8 @@ def split(
 
 @click.command()
 @click.argument("target", metavar="MAP")
-@click.argument("inputs", nargs=-1, required=True, metavar="REF...")
+@click.argument("inputs", nargs=-1, metavar="REF...")
+@files_from_option
 @click.option("--concat", "-c", required=True, metavar="DIM", help="Dimension along which the files follow.")
 @click.option("--replace", "replacing", is_flag=True, help="Files with the same coordinates replace older ones.")
 @common.json_option
@@ -249,6 +253,7 @@ def split(
 def append(
     target: str,
     inputs: Sequence[str],
+    files_from: str | None,
     concat: str,
     replacing: bool,
     as_json: bool,
@@ -262,6 +267,10 @@ def append(
     """
     import byteatlas as ba
 
-    ba.append(target, list(inputs), concat, replace=replacing, access=access)
-    said(as_json, target)
+    names = [file.url for file in files_of(inputs, files_from, None, access)]
+    done = ba.append(target, names, concat, replace=replacing, access=access)
+    if as_json:
+        common.print_json({"written": target, **asdict(done)})
+    else:
+        tell_appended(target, done)
     hint_at_parquet(target)

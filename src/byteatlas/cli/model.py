@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20
 """A document larger than this is no model."""
 
+MODEL_MEMBERS = frozenset(
+    {
+        "attributes", "chunk_grid", "chunk_key_encoding", "chunks", "codecs", "compressor", "data_type",
+        "dimension_names", "dimension_separator", "dtype", "fill_value", "filters", "node_type", "order", "shape",
+        "storage_transformers", "zarr_format",
+    }
+)  # fmt: skip
+"""What documents of nodes may hold, in version 2 or 3."""
+
 format_option = click.option(
     "--zarr-format", type=click.Choice(["2", "3"]), help="Convert to this version.  [default: as it is]"
 )
@@ -196,12 +205,25 @@ def diff(
     from byteatlas.meta import zom
 
     one, two = read(first, access), read(second, access)
+    _check_members((*only, *without), (*zom.from_model(one).values(), *zom.from_model(two).values()))
     found = zom.diff(one, two, include=only or None, exclude=without)
     if as_json:
         print_json(found)
     for line in found if not as_json else ():
         click.echo(line)
     return 1 if found else 0
+
+
+def _check_members(names: tuple[str, ...], nodes: tuple[Any, ...]) -> None:
+    """Raise `BadRequest` for the name of a member that no version of Zarr has, nor one of these nodes."""
+    from byteatlas.errors import unknown_text
+    from byteatlas.meta import zom
+
+    if names:
+        known = MODEL_MEMBERS | {name for node in nodes for name in zom.node_json(node)}
+        for name in names:
+            if name not in known:
+                raise BadRequest(unknown_text("member of nodes", name, sorted(known)))
 
 
 @model.command()

@@ -36,6 +36,7 @@ COMMANDS = {
     "stats": ("byteatlas.cli.compare:stats", "Count chunks and bytes; what a slice would cost."),
     "report": ("byteatlas.cli.web.report:report", "Write a page about a map, a file or a folder."),
     "serve": ("byteatlas.cli.web.serve:serve", "Serve maps over HTTP as Zarr, with a page for people."),
+    "doctor": ("byteatlas.cli.health.doctor:doctor", "Show what is installed, and what a file or map lacks."),
     "demo": ("byteatlas.cli.demo:demo", "Make a small archive, index, combine, check and draw it."),
 }
 """Each command: where it is (``module:attribute``, imported when it is first needed), and its line in the overview."""

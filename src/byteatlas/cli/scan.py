@@ -2,54 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import click
 
 from byteatlas.cli.app import status_of
-from byteatlas.cli.common import Size, count_text, json_option, print_json, progress, storage_option
+from byteatlas.cli.arguments.inputs import MapNames, files_from_option, files_of, targets_for
+from byteatlas.cli.common import Size, json_option, print_json, progress, storage_option
 from byteatlas.cli.map_io import KEEP_QUERIES, OVERWRITE, check_subject, existing_map, make_folder
-from byteatlas.errors import ByteatlasError
+from byteatlas.cli.tables.outcomes import FileOutcome, tell_all
+from byteatlas.errors import BadRequest, ByteatlasError, unknown_text
 from byteatlas.io.access import DEFAULT, Access
-from byteatlas.io.forms import MAP_SUFFIXES
-from byteatlas.manifest.model import ReportItem, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.io.local import local_path
+from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class FileOutcome:
-    """What became of one file."""
-
-    source: str
-    target: str
-    arrays: int = 0
-    chunks: int = 0
-    refused: tuple[ReportItem, ...] = ()
-    error: ByteatlasError | None = None
-    resumed: bool = False
-    silent: bool = False
-
-    def document(self) -> JSON:
-        """For ``--json``."""
-        found: dict[str, JSON] = {
-            "source": self.source,
-            "target": self.target if self.error is None else None,
-            "arrays": self.arrays,
-            "chunks": self.chunks,
-            "refused": [{"path": i.path, "reason": i.reason, "detail": i.detail} for i in self.refused],
-        }
-        if self.resumed:
-            found["resumed"] = True
-        if self.error is not None:
-            found["error"] = {"type": type(self.error).__name__, "message": str(self.error)}
-        return found
-
-
 @click.command(no_args_is_help=True)
-@click.argument("sources", nargs=-1, required=True, metavar="FILE...")
+@click.argument("sources", nargs=-1, metavar="FILE...")
+@files_from_option
+@click.option("-r", "--recursive", is_flag=True, help="Look below folders; the maps' folders are like the files'.")
+@click.option("--keep-folders", is_flag=True, help="Put maps into folders like those of the files.")
+@click.option("--keep-suffixes", is_flag=True, help="Name maps a.nc.json and not a.json.")
 @click.option("-o", "--output", required=True, metavar="DIR|FILE", help="A map (one file only) or a folder for maps.")
 @click.option("--map-format", type=click.Choice(["json", "parquet"]), default="json", help="For maps in a folder.")
 @click.option("--format", "scanner", metavar="NAME", help="The files' format; found by their first bytes if not given.")
@@ -57,7 +34,7 @@ class FileOutcome:
 @click.option("--inline-below", type=Size(), default=0, metavar="SIZE", help="Copy smaller arrays into the map.")
 @click.option(
     "--target-chunk",
-    type=Size(),
+    type=Size(least=1),
     default=4 << 20,
     metavar="SIZE|none",
     help="Present large uncompressed blocks as chunks of about this size (4MiB).",
@@ -81,6 +58,7 @@ class FileOutcome:
     help="Datasets that cannot be represented: list them, fail the file, or pass over them in silence.",
 )
 @OVERWRITE
+@click.option("--relative", is_flag=True, help="Write the files' URLs relative to the map's folder.")
 @KEEP_QUERIES
 @click.option("--resume", is_flag=True, help="Pass over files whose map is there and not older than the file.")
 @click.option(
@@ -90,13 +68,14 @@ class FileOutcome:
 )
 @click.option("--dask", metavar="ADDRESS|local", help="Scan on a Dask cluster.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 when a dataset was refused.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for each file, however many there are.")
 @storage_option
 @json_option
 def scan(
     sources: tuple[str, ...],
     output: str,
-    map_format: str,
     strict: bool,
+    verbose: bool,
     resume: bool,
     executor: str | None,
     dask: str | None,
@@ -112,9 +91,16 @@ def scan(
     \b
     Example:
       byteatlas scan data/*.nc -o maps/
+      byteatlas scan data/ -o maps/ --recursive --resume
+      byteatlas scan 's3://bucket/*.nc' -o maps/ --storage-options '{"anon": true}'
       byteatlas scan s3://bucket/air.nc -o air.parquet --storage-options '{"anon": true}'
     """
-    targets = _targets(sources, output, map_format)
+    check_format(chosen["scanner"])
+    recursive = chosen.pop("recursive")
+    names = MapNames(chosen.pop("map_format"), chosen.pop("keep_folders") or recursive, chosen.pop("keep_suffixes"))
+    files = files_of(sources, chosen.pop("files_from"), output if recursive else None, access)
+    targets = targets_for(files, output, names, access)
+    walked = {file.url for file in files if file.walked}
     chosen["extra"] = _extra(chosen.pop("scanner_options"))
     from byteatlas.executors.running import for_each
 
@@ -129,15 +115,25 @@ def scan(
         or FileOutcome(source, targets[source], error=WorkerFailed(done.failures[source].message))
         for source in targets
     ]
+    passed = [o for o in outcomes if o.source in walked and o.unknown]
+    outcomes = [o for o in outcomes if o not in passed]
     if as_json:
         print_json([outcome.document() for outcome in outcomes])
     else:
-        for outcome in outcomes:
-            _tell(outcome)
+        tell_all(outcomes, passed, output, verbose=verbose)
     failed = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failed:
         return status_of(failed[0])
     return int(strict and any(outcome.refused for outcome in outcomes))
+
+
+def check_format(name: str | None) -> None:
+    """Raise `BadRequest` for the name of a format that no scanner has."""
+    if name is not None:
+        from byteatlas.scanning.plugins import installed
+
+        if name not in (known := sorted(installed())):
+            raise BadRequest(unknown_text("scanner for format", name, known))
 
 
 def _extra(given: tuple[str, ...]) -> dict[str, dict[str, JSON]]:
@@ -155,31 +151,6 @@ def _extra(given: tuple[str, ...]) -> dict[str, dict[str, JSON]]:
         except ValueError:
             found.setdefault(scanner, {})[option] = value
     return found
-
-
-def _targets(sources: tuple[str, ...], output: str, map_format: str) -> dict[str, str]:
-    """The map for each file; usage errors before any work is done."""
-    if output.endswith(MAP_SUFFIXES):
-        if len(sources) > 1:
-            raise click.UsageError(
-                f"{output} is one map, but there are {len(sources)} files: give a folder, then combine"
-            )
-        return {sources[0]: output}
-    targets: dict[str, str] = {}
-    for source in dict.fromkeys(sources):
-        name = source.rstrip("/").rpartition("/")[2]
-        stem = name.rpartition(".")[0] or name
-        targets[source] = f"{output.rstrip('/')}/{stem}.{map_format}"
-    twice = [target for target, n in Counter(targets.values()).items() if n > 1]
-    if twice:
-        same = [source for source, target in targets.items() if target == twice[0]]
-        raise click.UsageError(f"{' and '.join(same)} would both be written to {twice[0]}")
-    try:
-        make_folder(output)
-    except ByteatlasError as error:
-        known = ", ".join(MAP_SUFFIXES)
-        raise click.UsageError(f"{output} is no folder, and no map's name ({known}): {error}") from error
-    return targets
 
 
 class WorkerFailed(ByteatlasError):
@@ -247,6 +218,7 @@ def _scan_one(
     on_refusal: Literal["warn", "raise", "ignore"],
     overwrite: bool = False,
     keep_queries: bool = False,
+    relative: bool = False,
 ) -> FileOutcome:
     import byteatlas as ba
     from byteatlas.scanning.contract import ScanOptions
@@ -264,7 +236,10 @@ def _scan_one(
         )
         if not overwrite:
             check_subject(found, target, None, access)
-        ba.write(found, target, options=ba.MapWriteOptions(keep_queries=keep_queries), access=access)
+        folder = target.rpartition("/")[0]
+        if folder and not os.path.isdir(local_path(folder) or folder):  # noqa: PTH112 - pathlib is slow to import
+            make_folder(folder)
+        ba.write(found, target, options=ba.MapWriteOptions(keep_queries=keep_queries, relative=relative), access=access)
     except ByteatlasError as error:
         return replace(outcome, error=error)
     return replace(counted(outcome, found), silent=on_refusal == "ignore")
@@ -286,17 +261,3 @@ def _total(shape: tuple[int, ...]) -> int:
     for n in shape:
         total *= n
     return total
-
-
-def _tell(outcome: FileOutcome) -> None:
-    if outcome.error is not None:
-        click.echo(f"{click.style('error:', fg='red', bold=True)} {' '.join(str(outcome.error).split())}", err=True)
-        return
-    if outcome.resumed:
-        click.echo(f"{outcome.source} -> {outcome.target}: was there already")
-        return
-    numbers = f"{count_text(outcome.arrays, 'array')}, {count_text(outcome.chunks, 'chunk')}"
-    refused = f", {click.style(f'{len(outcome.refused)} refused', fg='yellow')}" if outcome.refused else ""
-    click.echo(f"{outcome.source} -> {outcome.target}: {numbers}{refused}")
-    for item in () if outcome.silent else outcome.refused:
-        click.echo(f"  refused {item.path}: {item.detail} [{item.reason}]")

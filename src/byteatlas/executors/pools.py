@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures as cf
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -58,7 +57,7 @@ def pool_of(kind: str, workers: int) -> Iterator[Submits]:
 
 def context() -> Any:
     """New processes that inherit no threads or locks: fork is not safe beside the reading threads."""
-    if os.name == "nt":
+    if "forkserver" not in multiprocessing.get_all_start_methods():  # Windows
         return multiprocessing.get_context("spawn")
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["byteatlas.api.indexing", "byteatlas.scanning.driver"])

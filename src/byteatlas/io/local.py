@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread as threads  # what `threading` has from it: a file is read without importing that
 import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from typing import NamedTuple
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import SourceRecord
 from byteatlas.types import Buffer, ByteRange
+
+WINDOWS = os.name == "nt"
 
 
 def local_path(url: str) -> str | None:
@@ -27,7 +30,26 @@ def local_path(url: str) -> str | None:
         return None
     if parts.scheme not in ("file", "local") or parts.netloc not in ("", "localhost"):
         return None
-    return unquote(parts.path, errors="surrogateescape")
+    path = unquote(parts.path, errors="surrogateescape")
+    return without_slash(path) if WINDOWS else path
+
+
+def without_slash(path: str) -> str:
+    """The path of a ``file`` URL as Windows has it: the slash before a drive is the URL's (RFC 8089, appendix E.2).
+
+    >>> without_slash("/C:/data/a.nc"), without_slash("/data/a.nc")
+    ('C:/data/a.nc', '/data/a.nc')
+    """
+    return path[1:] if path[:1] == "/" and path[1:2].isalpha() and path[2:3] in (":", "|") else path
+
+
+def with_slashes(path: str) -> str:
+    """A path of Windows as our maps and URLs have it.
+
+    >>> with_slashes("C:\\\\data\\\\a.nc")
+    'C:/data/a.nc'
+    """
+    return path.replace("\\", "/")
 
 
 def portable(path: str) -> str:
@@ -51,7 +73,8 @@ def file_url(path: str) -> str:
     """
     from urllib.parse import quote
 
-    return f"file://{quote(os.fsencode(path))}"
+    start = "file:///" if path[1:2] == ":" else "file://"  # a drive's letter: the third slash begins the path
+    return start + quote(os.fsencode(path), safe="/:" if path[1:2] == ":" else "/")
 
 
 def absolute(url: str) -> str:
@@ -63,12 +86,23 @@ def absolute(url: str) -> str:
     path = local_path(url)
     if path is None:
         return url
+    if WINDOWS:
+        return with_slashes(os.path.abspath(path))
     full = path if path.startswith("/") else f"{os.getcwd()}/{path}"
-    if os.name == "nt" or "//" in full or "/." in full or full.endswith("/"):
+    if "//" in full or "/." in full or full.endswith("/"):
         from pathlib import Path  # importing it takes longer than a scan: usual paths do without
 
         return str(Path(path).absolute())
     return full
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a local path begins at the top: with a slash, or with a drive where there are drives.
+
+    >>> is_absolute("/data/a.nc"), is_absolute("a.nc")
+    (True, False)
+    """
+    return path.startswith("/") or (WINDOWS and path[1:2] == ":" and path[:1].isalpha())
 
 
 class FileIdentity(NamedTuple):
@@ -136,6 +170,30 @@ ONE_READ = 1 << 30
 """Bytes that one system call reads for sure."""
 
 
+def _preadv(fd: int, out: memoryview, offset: int) -> int:
+    return os.preadv(fd, [out], offset)
+
+
+def _pread_into(fd: int, out: memoryview, offset: int) -> int:
+    """As `_preadv`, where the system has none."""
+    data = _seek_and_read(fd, min(len(out), ONE_READ), offset)
+    out[: len(data)] = data
+    return len(data)
+
+
+_TURNS = threads.allocate_lock()
+
+
+def _seek_and_read(fd: int, length: int, offset: int) -> bytes:
+    """As `os.pread`, where the system has none (Windows): threads take turns, for a descriptor has one position."""
+    with _TURNS:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.read(fd, min(length, ONE_READ))
+
+
+PREAD_INTO: Callable[[int, memoryview, int], int] = _preadv if hasattr(os, "preadv") else _pread_into
+
+
 class LocalSource:
     """One local file. The descriptor is opened at the first read and closed with the object."""
 
@@ -173,7 +231,7 @@ class LocalSource:
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
         found: list[Buffer] = []
-        fd, size, pread = self._fd, self._size, os.pread
+        fd, size, pread = self._fd, self._size, getattr(os, "pread", _seek_and_read)
         try:
             for where in ranges:  # a scan asks for hundreds of small ranges: the usual case is spelled out
                 offset, length = where.offset, where.length
@@ -194,9 +252,10 @@ class LocalSource:
         if where.end > self._size:
             raise FetchFailed(self._url, f"the file has only {self._size} bytes", where)
         try:
-            data = os.pread(self._fd, where.length, where.offset)
+            pread = getattr(os, "pread", _seek_and_read)
+            data = pread(self._fd, where.length, where.offset)
             while len(data) < where.length:  # the kernel caps one read at 2 GiB
-                more = os.pread(self._fd, where.length - len(data), where.offset + len(data))
+                more = pread(self._fd, where.length - len(data), where.offset + len(data))
                 if not more:
                     raise FetchFailed(self._url, f"only {len(data)} bytes are there", where)
                 data += more
@@ -212,7 +271,7 @@ class LocalSource:
         done = 0
         try:
             while done < len(out):
-                got = os.preadv(self._fd, [out[done:]], offset + done)
+                got = PREAD_INTO(self._fd, out[done:], offset + done)
                 if not got:
                     raise FetchFailed(self._url, f"only {done} bytes are there", where)
                 done += got

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 
 from byteatlas.errors import Conflict, FetchFailed
 from byteatlas.io.access import DEFAULT, Access
@@ -46,7 +47,31 @@ def _beside(path: str) -> str:
     return os.path.join(folder, f".{name}.lock")
 
 
+def _hold() -> Callable[[int], None]:
+    """A function that takes the lock of an open file, or raises OSError (EAGAIN, EACCES) while another has it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return _hold_first_byte
+    return lambda fd: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _hold_first_byte(fd: int) -> None:
+    """As Windows locks: a range of bytes, which need not be there."""
+    try:
+        msvcrt = import_module("msvcrt")
+    except ImportError as error:  # a system with neither
+        raise OSError(errno.ENOSYS, "no locks") from error
+    os.lseek(fd, 0, os.SEEK_SET)
+    msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+
+
 def _released(fd: int, lock: str) -> None:
+    if os.name == "nt":  # which removes no file that is open: who waits then finds it, or makes it anew
+        os.close(fd)
+        with suppress(OSError):
+            os.unlink(lock)
+        return
     with suppress(FileNotFoundError):
         os.unlink(lock)  # before it is let go: who waits for it sees that it is no longer there
     os.close(fd)
@@ -54,8 +79,7 @@ def _released(fd: int, lock: str) -> None:
 
 def _acquired(lock: str, url: str, patience: float) -> int | None:
     """A descriptor that holds the lock, which is this file; None where the file system has no locks."""
-    import fcntl
-
+    hold = _hold()
     end, wait = time.monotonic() + patience, 0.002
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     while True:
@@ -64,7 +88,7 @@ def _acquired(lock: str, url: str, patience: float) -> int | None:
         except OSError as error:
             raise FetchFailed(url, f"cannot be locked: {error.strerror or error}") from error
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(fd)
             if _is_under(fd, lock):
                 return fd
         except OSError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 from typing import NamedTuple
 
-from byteatlas.io.local import absolute, local_path
+from byteatlas.io.local import absolute, is_absolute, local_path
 
 WEB = frozenset({"http", "https"})
 S3 = frozenset({"s3", "s3a"})
@@ -186,7 +186,7 @@ def join(base: str, url: str) -> str:
     >>> join("s3://bucket/maps/a.json", "../data/x.nc"), join("maps/a.json", "/abs/x.nc")
     ('s3://bucket/data/x.nc', '/abs/x.nc')
     """
-    if "://" in url or "::" in url:
+    if "://" in url or "::" in url or (is_absolute(url) and not url.startswith("/")):
         return url
     if url.startswith("/"):
         protocol, mark, rest = base.partition("://")

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import BadRequest, NotFound
+from byteatlas.errors import BadRequest, NotFound, unknown
 from byteatlas.importing import report_of, shown_as_html
 from byteatlas.io.access import Access
 from byteatlas.manifest.printing import virtual_array_text, virtual_group_text
@@ -280,7 +280,7 @@ class VirtualGroup:
             return self.arrays[head]
         if head in self.groups:
             return self.groups[head][rest]
-        raise NotFound(f"no array or group {path!r}", [*self.arrays, *self.groups])
+        raise unknown("array or group", path, [*self.arrays, *self.groups])
 
     def __repr__(self) -> str:
         return virtual_group_text(self)

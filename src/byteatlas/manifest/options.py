@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
 from byteatlas.io.access import AbsentParts
-from byteatlas.io.local import absolute, file_url, local_path, portable
+from byteatlas.io.local import absolute, file_url, is_absolute, local_path, portable
 from byteatlas.io.policy import foreign
 from byteatlas.io.urls import join
 from byteatlas.manifest.model import SourceInfo
@@ -117,7 +117,7 @@ class MapWriteOptions:
     def shown(self, url: str) -> str:
         """A source URL as it is written into the map: a relative local path would be taken from the map's folder."""
         path = local_path(url)
-        if path is not None and not path.startswith("/"):
+        if path is not None and not is_absolute(path):
             url = posixpath.normpath(absolute(path).replace(os.sep, "/"))
         elif not self.keep_queries:
             url = without_secrets(url)
@@ -145,11 +145,16 @@ def relative_to(base: str, url: str) -> str:
     return posixpath.relpath(there[1], folder or "/")
 
 
+def _rooted(path: str) -> tuple[str, str]:
+    """A drive (of Windows; else nothing), and the path on it."""
+    return ("", path) if path.startswith("/") else (path[:2].upper(), path[2:].replace("\\", "/"))
+
+
 def split_root(url: str) -> tuple[str, str] | None:
     """What a URL's path hangs on (protocol and host), and the absolute path; None when there is no such path."""
     path = local_path(url)
     if path is not None:
-        return ("", path) if path.startswith("/") else None
+        return _rooted(path) if is_absolute(path) else None
     protocol, mark, rest = url.partition("://")
     if not mark or "::" in url:
         return None

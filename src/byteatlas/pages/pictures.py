@@ -18,6 +18,9 @@ LINE_POINTS = 400
 OUTLIERS = 2.0
 """Per cent of the values at either end that do not count for the range of colours."""
 
+SMALLER = 0.25
+"""A power of two, so that nothing is lost: differences of values as large as there are stay finite."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanePicture:
@@ -60,6 +63,7 @@ def plane(values: NDArray[np.float64]) -> PlanePicture:
     """A picture of values with two axes, the first downwards; missing values are transparent."""
     import imagecodecs
 
+    values = values * SMALLER
     there = values[np.isfinite(values)]
     low, high = np.percentile(there, [OUTLIERS, 100 - OUTLIERS]).tolist() if there.size else (0.0, 1.0)
     if not high > low:
@@ -67,7 +71,8 @@ def plane(values: NDArray[np.float64]) -> PlanePicture:
     span = high - low or 1.0
     index = np.nan_to_num(np.clip((values - low) / span * 255, 0, 255)).astype(np.uint8)
     image = np.concatenate([colour_table()[index], np.isfinite(values)[..., None].astype(np.uint8) * 255], axis=2)
-    return PlanePicture(imagecodecs.png_encode(np.ascontiguousarray(image)), float(low), float(high))
+    low, high = float(low / SMALLER), float(high / SMALLER)
+    return PlanePicture(imagecodecs.png_encode(np.ascontiguousarray(image)), low, high)
 
 
 def colours(values: NDArray[np.uint8]) -> PlanePicture:
@@ -83,9 +88,9 @@ def line(values: NDArray[np.float64]) -> tuple[list[list[float]], float, float]:
     values = values[::step]
     there = values[np.isfinite(values)]
     low, high = (float(there.min()), float(there.max())) if there.size else (0.0, 1.0)
-    span = (high - low) or 1.0
+    base, span = low * SMALLER, (high * SMALLER - low * SMALLER) or 1.0
     points = [
-        [round(i / max(len(values) - 1, 1), 4), round(1 - (v - low) / span, 4)] if np.isfinite(v) else []
+        [round(i / max(len(values) - 1, 1), 4), round(1 - (v * SMALLER - base) / span, 4)] if np.isfinite(v) else []
         for i, v in enumerate(values.tolist())
     ]
     return points, low, high

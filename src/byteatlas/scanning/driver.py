@@ -16,7 +16,7 @@ from byteatlas.io.sources.parts import SourceWindow
 from byteatlas.io.stamp import check_unchanged, stamp_of
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.scanning.contract import FirstBytes, Parse, Scanner, ScanOptions
-from byteatlas.scanning.duties import complete, shifted
+from byteatlas.scanning.duties import chosen, complete, shifted
 from byteatlas.scanning.feed import Decoder, Feed, cached, fetched
 from byteatlas.scanning.plugins import likely
 from byteatlas.types import ByteRange
@@ -124,6 +124,8 @@ def scan_source(
     """
     if strange := [name for name in options.extra if name not in scanners]:
         raise BadRequest(f"options for {strange[0]!r}, which is no scanner; known: {', '.join(sorted(scanners))}")
+    for name in options.extra:  # those of other formats too: a misspelt one would be silently without effect
+        chosen(scanners[name], options)
     plain, source = source, cached(source, block)
     if isinstance(source, BlockCache):
         source.warm()

@@ -17,7 +17,10 @@ def look(root: Node, query: str) -> JSON:
 
     Raises `NotFound`, `BadRequest`, and what reading raises.
     """
-    asked = parse_qs(query, keep_blank_values=True, max_num_fields=8)
+    try:
+        asked = parse_qs(query, keep_blank_values=True, max_num_fields=8)
+    except ValueError as error:
+        raise BadRequest("array and at are what can be asked for") from error
     text = asked.get("at", [""])[-1]
     words = text.split(",") if text else []
     if not all(w.isascii() and w.isdigit() and len(w) < 19 for w in words):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from byteatlas.array import Array, Group, Node
+from byteatlas.array.reading.locating.manifest import ManifestLocator
 from byteatlas.array.reading.opening import fill_of
 from byteatlas.errors import Unsupported
 from byteatlas.meta import fill, v2, v3
@@ -75,7 +77,7 @@ class ServedTree:
         for path, normal in view.arrays.items():
             self._take(path, _array_at(node, path), normal)
         found = {key: json.loads(text) for key, text in view.documents().items()}
-        self._patch(found)
+        self._patch(found, node)
         self.documents: Mapping[str, Body] = {
             key: body_of(json_text(value).encode(), JSON_TYPE) for key, value in found.items()
         }
@@ -92,7 +94,7 @@ class ServedTree:
             return
         self.arrays[path] = ServedArray(path, source, normal.meta, normal, passed=False, gaps=_gaps(source, normal))
 
-    def _patch(self, documents: dict[str, Any]) -> None:
+    def _patch(self, documents: dict[str, Any], node: Node) -> None:
         """Put the documents of arrays that are passed on in the place of the plain ones, and take out the refused."""
         root = documents.get("zarr.json" if self.zarr_format == 3 else ".zmetadata", {})
         inside = root.get("consolidated_metadata", {}) if self.zarr_format == 3 else root
@@ -107,7 +109,7 @@ class ServedTree:
         for path in self.refused:
             base = f"{path}/" if path else ""
             for name in ("zarr.json", ".zarray", ".zattrs"):
-                if base + name in documents and base:
+                if base + name in documents and (base or not isinstance(node, Group)):
                     del documents[base + name]
                 all_of.pop(path if self.zarr_format == 3 else base + name, None)
 
@@ -133,7 +135,13 @@ class ServedTree:
             return stored_body(array.source, place.number)
         if array.gaps and stored_body(array.source, place.number) is None:
             return None
-        return self._cache.get((self.zarr_format, array.path, place.number), lambda: array.normal.chunk(place.position))
+        key = (self.zarr_format, array.path, place.number, self._age(array.source))
+        return self._cache.get(key, lambda: array.normal.chunk(place.position))
+
+    def _age(self, source: Array) -> int:
+        """What a kept chunk is kept under. The files of a map stay as they were indexed; a store may be written to, and
+        its chunks are kept as long as clients may keep them."""
+        return 0 if isinstance(source.locator, ManifestLocator) else int(monotonic() // max(self._options.max_age, 1))
 
     def room(self, place: ChunkPlace) -> int:
         """Bytes that making this chunk holds at most, as far as that is known before."""

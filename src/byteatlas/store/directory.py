@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from byteatlas.errors import FetchFailed, Forbidden
-from byteatlas.io.local import LocalSource
+from byteatlas.io.local import ONE_READ, LocalSource
 from byteatlas.io.source import Source
 from byteatlas.store.base import TEMPORARY, check_key, check_size, check_writable
 from byteatlas.types import Buffer
@@ -19,6 +19,8 @@ from byteatlas.types import Buffer
 _OPEN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = _OPEN | getattr(os, "O_DIRECTORY", 0)
+FOLDERS_OPEN = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+"""Whether files can be opened below an open folder (not on Windows)."""
 MOST_FOLDERS = 1 << 16
 """Folders remembered as lying in the store."""
 
@@ -66,6 +68,8 @@ class DirectoryStore:
 
     def get_many(self, keys: Sequence[str], most: int | None = None, usual: int = 4096) -> list[Buffer | None]:
         """Many values, in order. Each costs three system calls: keys that follow each other share their folder's."""
+        if not FOLDERS_OPEN:
+            return [self.get(key, most) for key in keys]
         found: list[Buffer | None] = []
         folder, fd, last = None, -1, len(keys) - 1
         # Names of modules and attributes are looked up once: a tiny chunk costs little more than its system calls.
@@ -211,8 +215,22 @@ def _read_all(fd: int, path: str, memory: Callable[[int], memoryview], most: int
     data = memory(size)
     done = 0
     while done < size:
-        got = os.readv(fd, [data[done:]])
+        got = read_into(fd, data[done:])
         if not got:
             raise FetchFailed(path, f"only {done} of {size} bytes are there")
         done += got
     return data
+
+
+def _readv(fd: int, out: memoryview) -> int:
+    return os.readv(fd, [out])
+
+
+def _read_into(fd: int, out: memoryview) -> int:
+    """As `_readv`, where the system has none (Windows)."""
+    data = os.read(fd, min(len(out), ONE_READ))
+    out[: len(data)] = data
+    return len(data)
+
+
+read_into: Callable[[int, memoryview], int] = _readv if hasattr(os, "readv") else _read_into

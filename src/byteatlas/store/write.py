@@ -119,6 +119,11 @@ def staged_zip(url: str, storage_options: Mapping[str, JSON] | None = None) -> I
     shutil.rmtree(staging, ignore_errors=True)
 
 
+def _is_own(there: os.stat_result) -> bool:
+    """Whether a folder is ours alone. Windows has no such marks: there it lies where the user writes."""
+    return not hasattr(os, "getuid") or (there.st_uid == os.getuid() and not there.st_mode & 0o077)
+
+
 def staging_of(target: Path) -> Path:
     """The folder that an earlier try for this file left, else a new one. Nobody but its owner can write to it.
 
@@ -130,7 +135,7 @@ def staging_of(target: Path) -> Path:
         for found in sorted(target.parent.iterdir()):
             if found.name.startswith(start) and found.name.endswith(STAGING):
                 there = found.lstat()
-                if S_ISDIR(there.st_mode) and there.st_uid == os.getuid() and not there.st_mode & 0o077:
+                if S_ISDIR(there.st_mode) and _is_own(there):
                     return found
         made = Path(draft_of(str(target), STAGING.lstrip(".")))
         made.mkdir(0o700)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.array import Array, Group, Node
-from byteatlas.errors import ByteatlasError
+from byteatlas.errors import ByteatlasError, MissingExtra
 from byteatlas.manifest.model import ChunkManifest, SourceInfo, VirtualArray
 from byteatlas.verifying.compare import first_difference, first_difference_meant, same_attribute
 from byteatlas.verifying.native.contract import NATIVE_ERRORS, NativeArray
@@ -19,18 +19,28 @@ from byteatlas.verifying.report import VerifyItem
 
 
 def verify_array(
-    path: str, virtual: VirtualArray, root: Node, originals: Originals, files: list[SourceInfo], options: VerifyOptions
+    path: str,
+    virtual: VirtualArray,
+    root: Node,
+    originals: Originals,
+    files: list[SourceInfo],
+    options: VerifyOptions,
+    *,
+    whole: bool = False,
 ) -> VerifyItem:
+    """Compare one array; ``whole``: it is known to be all of the file's, not a part or a combination."""
     manifest = virtual.manifest.load()
     own = files if len(files) == 1 else used_files(manifest) or files
     try:
         ours = root[path] if isinstance(root, Group) else root
         assert isinstance(ours, Array)
-        if len(own) == 1:
+        if len(own) == 1 and (whole or not _other_size(path, ours, originals.get(own[0]))):
             return _against_file(path, ours, originals.get(own[0]), options)
         if not used_files(manifest):
             return _inlined(path, ours, [originals.get(file) for file in files])
         return _by_chunks(path, ours, manifest, originals, options)
+    except MissingExtra as error:
+        return VerifyItem(path, "unchecked", str(error), files=len(own))
     except ByteatlasError as error:
         why = f"{type(error).__name__}: {error}"
         if len(own) == 1 and _fails_too(path, originals.get(own[0])):
@@ -50,6 +60,12 @@ def _fails_too(path: str, original: Original | str) -> bool:
     except NATIVE_ERRORS:
         return True
     return False
+
+
+def _other_size(path: str, ours: Array, original: Original | str) -> bool:
+    """Whether the only file that is known has more or less of an array: a selection, or values of files now unnamed."""
+    found = None if isinstance(original, str) else original.find(path)
+    return found is not None and math.prod(found[1].shape) != math.prod(ours.shape)
 
 
 def _against_file(path: str, ours: Array, original: Original | str, options: VerifyOptions) -> VerifyItem:

@@ -50,7 +50,7 @@ def verify_node(
             files = [SourceInfo(archive)]
         root = open_node(node, opener)
         for number, (path, virtual) in enumerate(names, 1):
-            items.append(verify_array(path, virtual, root, originals, files, chosen))
+            items.append(verify_array(path, virtual, root, originals, files, chosen, whole=archive is not None))
             if progress is not None:
                 progress(Progress("verify", path, number, len(names)))
         if isinstance(node, VirtualGroup):

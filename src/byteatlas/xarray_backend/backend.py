@@ -187,6 +187,8 @@ def _dataset(opened: Opened, group: Group, fill_as_mask: bool | None, decoding: 
         # As xarray's own zarr engine has it for stores of version 2.
         fill_as_mask = group.meta.zarr_format == 2 and group.stored
     drop = decoding.get("drop_variables") or ()
+    if not isinstance(drop, Iterable):
+        raise BadRequest(f"drop_variables is {type(drop).__name__}; a name, or a list of names, was expected")
     without = frozenset((drop,) if isinstance(drop, str) else drop)
     store = ByteatlasStore(group, opened.source, fill_as_mask, without, lengths_above(opened.root, group))
     dataset: Dataset = StoreBackendEntrypoint().open_dataset(store, **decoding)

@@ -146,3 +146,8 @@ def test_folders_for_maps_are_made_with_those_above(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ba.Conflict, match="file is a file; a folder was expected"):
         make_folder(str(tmp_path / "file"))
+
+
+@pytest.mark.parametrize("levels", ["abc", "", "until=x", "2,,4"])
+def test_levels_that_are_no_numbers(single: str, levels: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(capsys, f"{levels!r} is not like 2,4,8 or until=512", "copy", single, "out.zarr", "--levels", levels)

@@ -19,6 +19,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "docs/tutorial.md", *(ROOT / "docs").
 PAGES += sorted((ROOT / "docs").glob("recipes/*.md"))
 BLOCK = re.compile(r"^(<!-- ([^\n]*) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r"^<!-- needs: ([\w, ]+) -->", re.MULTILINE)
+ELSEWHERE = re.compile(r"^<!-- run by: (\S+) -->$", re.MULTILINE)
 SHELLS, SHOWN = ("sh", "console"), ("text", "toml", "js", "json")
 DRIVER = """
 import subprocess
@@ -56,6 +57,10 @@ def test_page(page: Path, tmp_path: Path) -> None:
     for name in NEEDS.findall(page.read_text(encoding="utf-8")):
         for module in name.split(","):
             pytest.importorskip(module.strip())
+    elsewhere = ELSEWHERE.search(page.read_text(encoding="utf-8"))
+    if elsewhere is not None:
+        assert (ROOT / "tests" / elsewhere.group(1)).is_file()
+        pytest.skip(f"run by {elsewhere.group(1)}")
     found = blocks(page)
     if not found:
         pytest.skip("nothing on this page runs by itself")

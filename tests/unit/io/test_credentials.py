@@ -19,7 +19,7 @@ from tests.s3_servers import KEY, Bucket, s3_subset
 
 from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.access import Access, merged
-from byteatlas.io.credentials.asking import Grant, provider_named
+from byteatlas.io.credentials.asking import Grant, _kept, provider_named
 from byteatlas.io.credentials.earthdata import Earthdata
 from byteatlas.io.storage_options import StorageOptions
 from byteatlas.types import ByteRange
@@ -245,3 +245,35 @@ def test_static_options_stay_beside_them() -> None:
     with serve({"/a": b"abc"}) as web:
         how = Access({f"{web.url}/": {"headers": {"x": "1"}}}, credentials={f"{web.url}/": "environment"})
         assert bytes(how.open(f"{web.url}/a").read_all()) == b"abc"
+
+
+class Halting:
+    """Says nothing for a moment; what it says holds for no time."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.bucket, self.halts = bucket, 0
+
+    def __call__(self, url: str) -> Mapping[str, Any]:
+        if self.halts:
+            self.halts -= 1
+            raise FetchFailed(url, "no credentials just now", transient=True)
+        return {"key": KEY, "secret": "hush", "endpoint_url": self.bucket.url, "expires": time.time()}
+
+
+def test_who_gives_no_credentials_for_a_moment_is_asked_again(bucket: Bucket) -> None:
+    provider = Halting(bucket)
+    source = Access(backend="obstore", credentials={"s3://bucket/": provider}).open(bucket.at("a.bin"))
+    provider.halts = 2
+    assert bytes(source.read([ByteRange(0, 2)])[0]) == b"01"
+    assert not provider.halts
+
+
+def test_what_is_asked_after_it_was_forgotten_is_new(bucket: Bucket) -> None:
+    """Otherwise whoever holds connections would take new keys for those that it has."""
+    asked = Access(credentials={"s3://bucket/": Expiring(bucket)}).storage_options
+    assert isinstance(asked, StorageOptions)
+    found = asked.asked(bucket.at("a.bin"))
+    assert found is not None
+    before = found.serial()
+    _kept.cache_clear()
+    assert found.serial() != before

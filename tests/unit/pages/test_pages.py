@@ -147,3 +147,15 @@ def test_assets_are_those_that_are_known() -> None:
     assert rendering.asset("page.css")[1].startswith("text/css")
     with pytest.raises(NotFound):
         rendering.asset("../rendering.py")
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_as_large_as_there_are_make_pictures() -> None:
+    most = float(np.finfo("f8").max)
+    seen = pictures.plane(np.array([[-most, most], [0.0, np.nan]]))
+    assert seen.low is not None
+    assert seen.high is not None
+    assert -most <= seen.low < 0 < seen.high <= most
+    image = imagecodecs.png_decode(seen.png)
+    assert len({tuple(image[0, 0]), tuple(image[0, 1]), tuple(image[1, 0])}) == 3
+    assert pictures.line(np.array([most, 0.0, -most])) == ([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]], -most, most)

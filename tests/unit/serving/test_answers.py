@@ -264,3 +264,43 @@ def test_many_at_once(server: Any, archive: Path) -> None:
     answers = get_many(server, ["/sea/v3/sst/c/0/0/0", "/sea/v2/sst/0.0.0"] * 100)
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 2
+
+
+def test_a_refused_root_array_has_no_metadata(tmp_path: Path) -> None:
+    """With them, chunks that are not there would read as the fill value."""
+    import numcodecs
+    import zarr
+
+    stored = zarr.create_array(
+        tmp_path / "a.zarr", shape=(1000,), chunks=(1000,), dtype="f8", zarr_format=2, compressors=numcodecs.LZMA()
+    )
+    stored[:] = np.arange(1000.0)
+    server = app({"a": opened(tmp_path / "a.zarr", "")}, options=ServeOptions(most_chunk=100))
+    for key in ("v2/.zarray", "v2/.zattrs", "v3/zarr.json", "v2/0", "v3/c/0"):
+        assert get(server, f"/a/{key}").status_code == 404, key
+    assert "too-large" in get(server, "/a/v3/zarr.json").text
+
+
+def test_looks_with_too_many_fields_are_refused(server: Any) -> None:
+    assert get(server, "/sea/look?" + "&".join(["at=0"] * 9)).status_code == 400
+
+
+def test_a_store_that_is_written_to_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numcodecs
+    import zarr
+    from numcodecs.zstd import Zstd
+
+    now = 0.0
+    monkeypatch.setattr("byteatlas.serving.tree.monotonic", lambda: now)
+    path = tmp_path / "a.zarr"
+    stored = zarr.create_array(
+        path, shape=(9,), chunks=(9,), dtype="f8", zarr_format=2, compressors=numcodecs.LZMA(), fill_value=7
+    )
+    stored[:] = 1.0
+    server = app({"a": str(path)}, options=ServeOptions(max_age=60))
+    before = get(server, "/a/v3/c/0")
+    stored[:] = 2.0
+    now = 61.0
+    after = get(server, "/a/v3/c/0", {"if-none-match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert np.frombuffer(Zstd().decode(after.content))[0] == 2

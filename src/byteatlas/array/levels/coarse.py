@@ -28,6 +28,7 @@ class Coarse:
         self._missing = missing_values(array.meta)
         self.shape: Shape = (*array.shape[:-2], *(-(-n // factor) for n in array.shape[-2:]))
         self.dtype = array.dtype
+        self._meant = meant_type(array.dtype, array.meta.attributes)
 
     @property
     def size(self) -> int:
@@ -44,13 +45,26 @@ class Coarse:
         for begin in range(rows.start, rows.stop, step):
             some = slice(begin, min(begin + step, rows.stop))
             values = self._array.read((*outer, _fine(some, self._factor, self._array.shape[-2]), wide))
-            found = reduced(values, self._factor, self._resampling, self._missing)
+            found = reduced(values.view(self._meant), self._factor, self._resampling, self._missing.view(self._meant))
+            found = found.view(self.dtype)
             out[..., some.start - rows.start : some.stop - rows.start, :] = found
         return out
 
 
 def _fine(part: slice, factor: int, length: int) -> slice:
     return slice(part.start * factor, min(part.stop * factor, length))
+
+
+def meant_type(dtype: np.dtype[Any], attributes: Mapping[str, JSON]) -> np.dtype[Any]:
+    """The type of the numbers that are meant: ``_Unsigned`` says where it is the other one of as many bits.
+
+    >>> meant_type(np.dtype("i1"), {"_Unsigned": "true"})
+    dtype('uint8')
+    """
+    flag = str(attributes.get("_Unsigned", "")).lower()
+    if dtype.kind not in "iu" or flag not in ("true", "false"):
+        return dtype
+    return np.dtype(f"{dtype.byteorder}{'u' if flag == 'true' else 'i'}{dtype.itemsize}")
 
 
 def missing_values(meta: ArrayMeta) -> NDArray[Any]:

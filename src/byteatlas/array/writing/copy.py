@@ -27,7 +27,7 @@ from byteatlas.array.writing.options import DEFAULT_WRITE, ArrayWriteOptions
 from byteatlas.array.writing.pyramid import CopyLevel, finish, levels_for, paths_of
 from byteatlas.array.writing.writable import WritableArray
 from byteatlas.array.writing.write import create_array, create_group, open_writable
-from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, unknown
+from byteatlas.errors import BadRequest, Conflict, InvalidMetadata, NotFound, unknown
 from byteatlas.meta import fill, v2, v3
 from byteatlas.meta.attributes import FILL
 from byteatlas.meta.compare import fingerprint
@@ -109,6 +109,7 @@ def copy(
     """
     counted = Counted(store)
     arrays = [("", node)] if isinstance(node, Array) else [(p, n) for p, n in node.walk() if isinstance(n, Array)]
+    _check_paths([path for path, _ in arrays])
     _check_names({path: array.ndim for path, array in arrays}, options)
     plans = {path: _target(path, array, options) for path, array in arrays}
     if options.geozarr:
@@ -136,6 +137,16 @@ def copy(
 def _level_print(base: str, level: CopyLevel, options: CopyOptions) -> str:
     resampling = None if options.levels is None else options.levels.resampling
     return fingerprint(base, level.factor, resampling, level.source.shape)
+
+
+def _check_paths(paths: Sequence[str]) -> None:
+    """Raise `BadRequest`, before anything is written, for arrays whose names can be in no key of a store."""
+    for path in paths:
+        try:
+            check_path(path)
+        except NotFound as error:
+            why = "a backslash separates folders on some systems" if "\\" in path else "no node can have this name"
+            raise BadRequest(f"array {path!r} cannot be copied: {why}; copy other members one by one") from error
 
 
 def _check_names(axes: Mapping[str, int], options: CopyOptions) -> None:

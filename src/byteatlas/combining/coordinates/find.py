@@ -28,7 +28,7 @@ from byteatlas.combining.model import (
     ReadArray,
 )
 from byteatlas.combining.wording import alternatives, by_value, listed
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, unknown_text
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, replace
 
@@ -85,7 +85,9 @@ def from_variables(
     paths = [wanted if wanted in i.arrays else find_variable(wanted, i) for i in inputs]
     if paths[0] is None and all(p is None for p in paths):
         if source.path is not None:
-            raise BadRequest(f"no input has a variable {source.path!r} for the coordinate of {dim!r}")
+            known = dict.fromkeys(path for i in inputs for path in i.arrays)
+            _, _, names = unknown_text("variable", source.path, known).partition("; ")
+            raise BadRequest(f"no input has a variable {source.path!r} for the coordinate of {dim!r}; {names}")
         found = by_order(dim, inputs)
         if dim not in options.coords and (typo := probably_meant(dim, inputs)):
             return found, [Finding("conflict", "dims", None, (), typo)]
@@ -120,7 +122,9 @@ def probably_meant(dim: str, inputs: Sequence[FlatInput]) -> str | None:
 
 def no_dimension(dim: str, known: Sequence[str]) -> str:
     """What is said of a dimension that no file has."""
-    return f"no file has a dimension {dim!r}; known: {listed(known, 12) or 'none'}"
+    close = get_close_matches(dim.casefold(), [d.casefold() for d in known], 1)
+    meant = next((f"did you mean {d!r}? " for d in known if d.casefold() in close), "")
+    return f"no file has a dimension {dim!r}; {meant}known: {listed(known, 12) or 'none'}"
 
 
 def unusable(dim: str, path: str, classes: Sequence[MetadataClass], inputs: Sequence[FlatInput]) -> Finding | None:

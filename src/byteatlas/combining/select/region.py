@@ -12,7 +12,7 @@ from byteatlas.combining.coordinates.values import nbytes
 from byteatlas.combining.model import ReadArray
 from byteatlas.combining.select.labels import LabelledAxis, Region, axis_of, span_of
 from byteatlas.combining.select.ops import masked_array, select_array
-from byteatlas.errors import BadRequest, BadSelection
+from byteatlas.errors import BadRequest, BadSelection, unknown_text
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.meta.grid import boundaries
 from byteatlas.values import dataclass, replace
@@ -94,9 +94,10 @@ def throughout(group: VirtualGroup, region: Region, read: ReadArray, change: Reg
         return replace(node, arrays=arrays, groups=groups)
 
     result = below(group, "", {})
-    lacking = [d for d in region if d not in used]
-    if lacking:
-        raise BadRequest(f"no coordinate variable {', '.join(map(repr, lacking))} to select by")
+    for dim in region:
+        if dim not in used:
+            lines = {p.rpartition("/")[2] for p, n in group.walk() if isinstance(n, VirtualArray) and n.meta.ndim == 1}
+            raise BadRequest(f"nothing to select by: {unknown_text('coordinate variable', dim, sorted(lines))}")
     return result
 
 

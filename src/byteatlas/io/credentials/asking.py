@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from byteatlas.errors import BadRequest, ByteatlasError, FetchFailed, unknown_text
@@ -65,6 +66,10 @@ class Grant:
         return time.time() >= self.until - min(EARLY, 0.1 * (self.until - self.asked))
 
 
+_SERIALS = count(1)
+"""One for each answer of any provider: what is asked anew, because it was forgotten, is new as well."""
+
+
 class _Kept:
     """What a provider gave for one place."""
 
@@ -77,7 +82,7 @@ class _Kept:
         with self._lock:
             if self._grant is None or self._grant.is_due:
                 self._grant = _ask(self._provider, url)
-                self._serial += 1
+                self._serial = next(_SERIALS)
             return self._grant, self._serial
 
 

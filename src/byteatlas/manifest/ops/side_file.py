@@ -12,6 +12,7 @@ from hashlib import sha256
 
 from byteatlas.errors import BadRequest, ByteatlasError, Conflict
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import absolute
 from byteatlas.io.output import Sink, new_file
 from byteatlas.io.source import Source
 from byteatlas.manifest.facts import sources_of
@@ -44,8 +45,10 @@ def side_file(url: str, node: VirtualNode, access: Access = DEFAULT, owner: str 
 
     Raises:
         Conflict: something else is there, with other bytes than those that were written.
-        BadRequest: the tree leads to it.
+        BadRequest: the tree leads to it, or it is the map itself.
     """
+    if owner is not None and absolute(url) == absolute(owner):
+        raise BadRequest(f"{url} is the map itself: its side file is another file")
     if leads_to(sources_of(node), url):
         raise BadRequest(f"the map leads to {url} already: choose another side file")
     there = object_there(url, access)

@@ -53,10 +53,21 @@ class Hdf5Array:
 
     def read(self, selection: tuple[slice, ...]) -> NDArray[Any]:
         outer = len(self.dataset.shape or ())
+        self._check_filters()
         values = np.asarray(self.dataset[selection[:outer]] if selection else self.dataset[()])
         if selection[outer:]:
             values = values[(slice(None),) * outer + selection[outer:]]
         return self._names(values) if _is_reference(self.dataset.dtype) else values
+
+    def _check_filters(self) -> None:
+        """Raise `MissingExtra` for a dataset with a filter that the library does not have."""
+        import h5py
+
+        plist = self.dataset.id.get_create_plist()
+        numbers = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
+        lacking = [number for number in numbers if not h5py.h5z.filter_avail(number)]
+        if lacking and not _register_filters():
+            raise MissingExtra("verify", f"comparing {_text(self.dataset.name)} (HDF5 filter {lacking[0]})")
 
     def _names(self, references: NDArray[Any]) -> NDArray[Any]:
         """References as the paths of what they refer to."""
@@ -139,12 +150,21 @@ def hdf5_attributes(node: Any) -> dict[str, JSON]:
     return out
 
 
+def _register_filters() -> bool:
+    """Give the library the filters of others, where they are installed; whether they are."""
+    try:
+        import hdf5plugin  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 @contextmanager
 def open_hdf5(source: Source) -> Iterator[NativeFile]:
     try:
         import h5py
-        import hdf5plugin  # noqa: F401  (registers filters)
     except ImportError as error:
         raise MissingExtra("verify", "verifying HDF5 files") from error
+    _register_filters()
     with path_or_file(source) as place, h5py.File(place, "r") as file:
         yield Hdf5File(file)

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import byteatlas as ba
-from byteatlas.array.levels.coarse import coarse_attributes, coarse_coordinate
+from byteatlas.array.levels.coarse import Coarse, coarse_attributes, coarse_coordinate
 from byteatlas.array.levels.options import LevelOptions, Resampling
 from byteatlas.array.levels.reduce import reduced
 from byteatlas.errors import BadRequest, NotFound
@@ -71,6 +71,21 @@ def test_missing_values() -> None:
     assert reduced(values, 2, "mean", NONE)[0, 1] == 2
     assert np.isnan(reduced(values, 2, "mode", NONE)[0, 0])
     assert reduced(values, 2, "mode", NONE)[0, 1] == 1
+
+
+def test_bytes_that_are_meant_without_a_sign(tmp_path: Path) -> None:
+    """127 and 128 lie beside each other; as signed numbers they would have the mean 0."""
+    import zarr
+
+    stored = zarr.create_array(
+        tmp_path / "a.zarr", shape=(2, 4), dtype="i1", attributes={"_Unsigned": "true", "_FillValue": -1}
+    )
+    stored[:] = np.array([[127, 128, 200, 255]] * 2, "u1").view("i1")
+    array = ba.open(tmp_path / "a.zarr")
+    assert isinstance(array, ba.Array)
+    found = Coarse(array, 2, "mean", 1 << 20).read((slice(0, 1), slice(0, 2)))
+    assert found.dtype == np.int8
+    assert found.view("u1").tolist() == [[128, 200]]
 
 
 def test_coordinates_and_transforms() -> None:

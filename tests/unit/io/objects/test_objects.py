@@ -191,6 +191,34 @@ def test_the_region_is_found(ours: Bucket) -> None:
     assert ours.objects["x/k"] == b"1"
 
 
+@pytest.mark.parametrize("count", [2, 200])
+def test_the_region_is_found_by_many_at_once(ours: Bucket, count: int) -> None:
+    """Answers of the wrong region that come when it is known already are asked for again, as the first ones are."""
+    ours.region = "eu-north-1"
+    ranges = [ByteRange(3 * i, 2) for i in range(count)]
+    found = access(ours).open(ours.at("a.bin")).read(ranges)
+    assert [bytes(d) for d in found] == [DATA[r.offset : r.end] for r in ranges]
+
+
+def test_keys_that_are_given_take_no_token_from_the_environment(ours: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token is of other keys, and it may be of another cloud."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "hush")
+    assert access(ours).open(ours.at("a.bin")).size() == len(DATA)
+    assert ours.tokens == [None]
+    assert access(ours, token="mine").open(ours.at("a.bin")).size() == len(DATA)
+    assert ours.tokens == [None, "mine"]
+
+
+def test_a_conflict_nobody_asked_about_is_an_error_of_ours(ours: Bucket) -> None:
+    """409 without a condition: the bucket is being changed."""
+    ours.plan = lambda number, method, path: "409" if method in ("PUT", "DELETE") else None
+    store = RemoteStore(ours.at("x"), access(ours), writable=True)
+    with pytest.raises(FetchFailed, match="409"):
+        store.set("k", b"1")
+    with pytest.raises(FetchFailed, match="409"):
+        store.delete("k")
+
+
 def test_maps_are_written_and_read(moto: Bucket, tmp_path: Path) -> None:
     import h5py
 

@@ -1,4 +1,4 @@
-"""Profiles of the AWS command line: the files in ``~/.aws``, which obstore does not read."""
+"""Keys for S3 as the AWS command line takes them, and obstore does not: profiles in ``~/.aws``, keys by themselves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from byteatlas.errors import BadRequest
+from byteatlas.values import dataclass
 
 NAMES: Mapping[str, str] = {
     "aws_access_key_id": "access_key_id", "aws_secret_access_key": "secret_access_key",
@@ -57,3 +58,29 @@ def _sections(name: str) -> dict[str, str]:
         if parser.has_section(section):
             found.update(parser.items(section))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class GivenKeys:
+    """Keys that hold by themselves. obstore adds the environment's session token to keys that are options, and sends it
+    with them to whatever endpoint they are for."""
+
+    access_key_id: str
+    secret_access_key: str
+
+    def __repr__(self) -> str:
+        return "GivenKeys()"
+
+    def __call__(self) -> dict[str, Any]:
+        keys = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key}
+        return {**keys, "token": None, "expires_at": None}
+
+
+def keys_alone(config: dict[str, Any]) -> GivenKeys | None:
+    """The keys among options, taken out where the environment has a session token that is not theirs."""
+    whole = config.get("access_key_id") and config.get("secret_access_key")
+    if not whole or config.get("session_token") or config.get("skip_signature"):
+        return None
+    if not any(os.environ.get(name) for name in ("AWS_SESSION_TOKEN", "AWS_TOKEN")):
+        return None
+    return GivenKeys(str(config.pop("access_key_id")), str(config.pop("secret_access_key")))

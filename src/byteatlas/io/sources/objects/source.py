@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from byteatlas.errors import ByteatlasError, FetchFailed
@@ -57,7 +57,7 @@ class ObjectSource:
 
     def size(self) -> int:
         if self._facts.size is None:
-            self._run(self._look())
+            self._run(self._look)
         assert self._facts.size is not None
         return self._facts.size
 
@@ -78,21 +78,31 @@ class ObjectSource:
         for where in ranges:
             if where.offset < 0 or where.length < 0:
                 raise FetchFailed(self._url, "a negative range", where)
-        return run(self._url, self._every(ranges, seconds)) if ranges else []
+        try:
+            return run(self._url, self._every(ranges, seconds)) if ranges else []
+        except FetchFailed as error:  # who gives the credentials did not answer: that may pass, too
+            return [error.located(range=where) for where in ranges]
 
     def read_all(self) -> Buffer:
-        return self._run(self._all())
+        return self._run(self._all)
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+    def _run(self, work: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
         async def within() -> T:
+            store: Any = None
+
+            async def begun() -> T:
+                nonlocal store
+                store = await self._living.store()
+                return await work(store)
+
             try:
-                return await asyncio.wait_for(work, self._seconds)
+                return await asyncio.wait_for(begun(), self._seconds)
             except ByteatlasError:
                 raise
             except TimeoutError:
                 raise FetchFailed(self._url, f"no answer within {self._seconds:.0f} s", transient=True) from None
             except object_errors() as error:
-                raise await self._failure(error) from error
+                raise await self._failure(error, store) from error
 
         return run(self._url, within())
 
@@ -100,9 +110,11 @@ class ObjectSource:
         gate = asyncio.Semaphore(AT_ONCE)
         store = await self._living.store()
         tasks = [asyncio.ensure_future(self._part(store, where, gate)) for where in ranges]
-        done, late = await asyncio.wait(tasks, timeout=seconds)
-        for task in late:
-            task.cancel()
+        try:
+            done, late = await asyncio.wait(tasks, timeout=seconds)
+        finally:  # an interrupt ends the waiting, and must end them as well
+            for task in tasks:
+                task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
         why = f"no answer within {seconds:.0f} s"
         return [
@@ -128,26 +140,25 @@ class ObjectSource:
                 return error.located(range=where)
             raise
         except object_errors() as error:
-            return await self._failure(error, where)
+            return await self._failure(error, store, where)
         if len(data) != where.length:
             return FetchFailed(self._url, f"{len(data)} of {where.length} bytes came back", where, transient=True)
         return memoryview(data)
 
-    async def _all(self) -> Buffer:
+    async def _all(self, store: Any) -> Buffer:
         from obstore import get_async
 
-        answer = await get_async(await self._living.store(), self._key)
+        answer = await get_async(store, self._key)
         self._learn(answer.meta)
         data = await answer.bytes_async()
         if len(data) != self._facts.size:
             raise FetchFailed(self._url, f"{len(data)} of {self._facts.size} bytes came back", transient=True)
         return memoryview(data)
 
-    async def _look(self) -> None:
+    async def _look(self, store: Any) -> None:
         """Size and stamp by HEAD; where that says "not there", a part says whether it is the bucket that is missing."""
         from obstore import get_async, head_async
 
-        store = await self._living.store()
         try:
             self._learn(await head_async(store, self._key))
         except FileNotFoundError:
@@ -156,8 +167,8 @@ class ObjectSource:
             answer = await get_async(store, self._key, options={"range": (0, 1)})
             self._learn(answer.meta)
 
-    async def _failure(self, error: BaseException, where: ByteRange | None = None) -> FetchFailed:
-        if await self._living.has_moved(error):
+    async def _failure(self, error: BaseException, store: Any, where: ByteRange | None = None) -> FetchFailed:
+        if await self._living.has_moved(error, store):
             return FetchFailed(self._url, "the bucket is in another region", where, transient=True)
         return object_failure(self._url, error, where)
 

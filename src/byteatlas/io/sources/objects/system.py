@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.credentials.asking import AskedOptions
 from byteatlas.io.retry import RETRY
-from byteatlas.io.sources.objects.faults import object_errors, object_failure, was_overtaken
+from byteatlas.io.sources.objects.faults import RefusedAnswer, object_errors, object_failure, was_overtaken
 from byteatlas.io.sources.objects.options import S3, Arguments, arguments
+from byteatlas.io.sources.objects.profiles import keys_alone
 from byteatlas.io.sources.objects.regions import region_for
 from byteatlas.io.sources.objects.runtime import run
 from byteatlas.io.writing.versions import FileVersion, Overtaken
@@ -78,6 +79,8 @@ class LivingObjects:
         import obstore.store
 
         made = self.arguments()
+        keys = keys_alone(made.config) if made.kind == S3 else None
+        alone = {} if keys is None else {"credential_provider": keys}
         limits = {
             "timeout": "1day",
             "read_timeout": timedelta(seconds=self._idle),
@@ -86,23 +89,31 @@ class LivingObjects:
         }
         try:
             return getattr(obstore.store, made.kind)(
-                made.bucket, config=made.config, client_options=limits, retry_config={"max_retries": 0}
+                made.bucket, config=made.config, client_options=limits, retry_config={"max_retries": 0}, **alone
             )
         except object_errors() as error:
             why = str(error).partition("\n")[0]
             raise BadRequest(f"{self.protocol}://{self.bucket} cannot be opened with these options: {why}") from error
 
-    async def has_moved(self, error: BaseException) -> bool:
-        """Whether an answer has told where the bucket really is; the next request goes there."""
-        made = self.arguments()
-        if made.kind != S3 or self._region is not None:
-            return False
-        endpoint = str(made.config.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", ""))
-        region = await asyncio.to_thread(region_for, error, self.bucket, endpoint)
-        if region is None or region == made.config.get("region"):
-            return False
-        self._region, self._store = region, None
-        return True
+    async def has_moved(self, error: BaseException, store: Any) -> bool:
+        """Whether an answer has told where the bucket really is; the next request goes there.
+
+        ``store``: that gave the answer. Another answer of the same time may have told already.
+        """
+        if self._region is None:
+            made = await asyncio.to_thread(self.arguments)  # who gives credentials may take long, or ask through us
+            if made.kind != S3:
+                return False
+            endpoint = str(made.config.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", ""))
+            region = await asyncio.to_thread(region_for, error, self.bucket, endpoint)
+            if region is None:
+                return False
+            if self._region is None:
+                if region == made.config.get("region"):
+                    return False
+                self._region, self._store = region, None
+                return True
+        return store is not self._store and RefusedAnswer(error).elsewhere
 
 
 class ObjectSystem:
@@ -197,7 +208,7 @@ class ObjectSystem:
                 known = {"e_tag": version.stamp, "version": version.number}
                 await put_async(store, key, data, mode={k: v for k, v in known.items() if v is not None})
 
-        self._run(path, work)
+        self._run(path, work, conditional=version is not None)
 
     def cat_file(self, path: str) -> bytes:
         """All bytes of an object."""
@@ -225,17 +236,18 @@ class ObjectSystem:
         assert mode == "wb"
         return _Draft(lambda data: self.pipe_file(path, data))
 
-    def _run(self, path: str, work: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
+    def _run(self, path: str, work: Callable[[Any], Coroutine[Any, Any, T]], conditional: bool = False) -> T:
         async def within() -> T:
             for _ in range(2):
+                store = await self.living.store()
                 try:
-                    return await work(await self.living.store())
+                    return await work(store)
                 except object_errors() as error:
                     if isinstance(error, FetchFailed | BadRequest):
                         raise
-                    if was_overtaken(error):
+                    if conditional and was_overtaken(error):
                         raise Overtaken(self._url(path)) from error
-                    if not await self.living.has_moved(error):
+                    if not await self.living.has_moved(error, store):
                         raise object_failure(self._url(path), error) from error
             raise FetchFailed(self._url(path), "the bucket's region is not found")
 

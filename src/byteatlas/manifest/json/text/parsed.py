@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from byteatlas.errors import SourceChanged
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.text.structure import TOP_MEMBERS, DocumentSink
 from byteatlas.manifest.json.text.tokens import EntriesSink
@@ -71,8 +72,15 @@ class ParsedText:
         return found.get(key), key in found
 
     def _again(self) -> _Parts:
-        parts = self._parts or _parts(json.loads(bytes(self._source.read_all())))
-        return parts or _Parts({}, {})
+        if self._parts is not None:
+            return self._parts
+        try:
+            parts = _parts(json.loads(bytes(self._source.read_all())))
+        except (ValueError, RecursionError):
+            parts = None
+        if parts is None:  # it was one: of another text, no chunk may be called missing
+            raise SourceChanged(self._where, "the text", "a map", "none", when="opened")
+        return parts
 
 
 def _distinct(items: list[tuple[str, JSON]]) -> dict[str, JSON]:

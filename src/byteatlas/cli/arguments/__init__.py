@@ -1,0 +1,1 @@
+"""What the words of a command line mean: which files, and what was meant by those that mean nothing."""

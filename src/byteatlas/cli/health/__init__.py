@@ -1,0 +1,1 @@
+"""What is installed, and what a file or map needs."""
