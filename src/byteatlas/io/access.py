@@ -76,6 +76,8 @@ class Access:
     def __post_init__(self) -> None:
         if not isinstance(self.storage_options, Mapping):
             raise BadRequest(f"storage_options is {type(self.storage_options).__name__}, a dict was expected")
+        if not all(isinstance(name, str) for name in self.storage_options):
+            raise BadRequest("the names of storage_options are text")
         given = StorageOptions.of(self.storage_options)
         backend = given.backend if self.backend is None else self.backend
         if backend is not None and backend not in get_args(Backend):

@@ -32,6 +32,8 @@ class Policy:
     def __post_init__(self) -> None:
         for name in ("allow", "deny"):
             value = getattr(self, name)
+            if value is None and name == "deny":
+                raise BadRequest("deny is a list of prefixes of URLs")
             if value is not None:
                 prefixes = (
                     (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (value,)

@@ -132,6 +132,8 @@ Providers: TypeAlias = "tuple[tuple[str, str | CredentialProvider], ...]"
 
 def providers_of(credentials: Mapping[str, str | CredentialProvider] | Providers) -> Providers:
     """Providers by prefix, as a value. Raises `BadRequest` for what is neither."""
+    if isinstance(credentials, str):
+        raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")
     pairs = tuple(credentials.items()) if isinstance(credentials, Mapping) else tuple(credentials)
     for prefix, provider in pairs:
         if not (isinstance(prefix, str) and "://" in prefix):

@@ -22,6 +22,9 @@ from byteatlas.values import dataclass
 NodeKind: TypeAlias = Literal["array", "group"]
 IMPLICIT_DEPTH = 4
 """How far below a folder without metadata a node is looked for before it counts as no group."""
+DOCUMENTS = frozenset({"zarr.json", ".zgroup", ".zattrs", ".zmetadata"})
+"""What lies in the folder of a group. A listing with none of them and no node is no listing: a web server may answer a
+folder with any page, such as one to log in, and that must not read as a group without members."""
 AT_ONCE = 16
 """Metadata documents requested at once from remote storage."""
 
@@ -94,7 +97,11 @@ class Nodes:
             raise Unsupported("listing", f"{self._store.url} cannot be listed and has no consolidated metadata", path)
         paths = [f"{path}/{n}" if path else n for n in names if legal_name(n)]
         found = self._kinds(paths)
-        return {p.rpartition("/")[2]: kind for p, kind in zip(paths, found, strict=True) if kind is not None}
+        nodes = {p.rpartition("/")[2]: kind for p, kind in zip(paths, found, strict=True) if kind is not None}
+        if not nodes and not self._store.local and DOCUMENTS.isdisjoint(names):
+            where = f"{self._store.url}/{path}" if path else self._store.url
+            raise Unsupported("listing", f"{where} cannot be listed: the answer names nothing of the group", path)
+        return nodes
 
     def _kinds(self, paths: list[str]) -> list[NodeKind | None]:
         if self._store.local or len(paths) < 2:

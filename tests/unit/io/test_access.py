@@ -160,3 +160,12 @@ def test_its_retries_are_used() -> None:
     source = Access(retry=Retry(7, 0.25)).open("memory://byteatlas-nothing")
     assert isinstance(source, Retrying)
     assert source.retry == Retry(7, 0.25)
+
+
+def test_what_is_no_text_or_no_list() -> None:
+    with pytest.raises(BadRequest, match="names of storage_options are text"):
+        Access({1: 2})  # type: ignore[dict-item]
+    with pytest.raises(BadRequest, match="credentials are given for prefixes"):
+        Access(credentials="anonymous")  # type: ignore[arg-type]
+    with pytest.raises(BadRequest, match="deny is a list of prefixes"):
+        Policy(deny=None)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.maps import array
 
-from byteatlas.errors import BadRequest, CorruptFile, InvalidMetadata
+from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, InvalidMetadata
 from byteatlas.manifest.foreign.icechunk import read_icechunk, write_icechunk
 from byteatlas.manifest.model import Inline, Missing, Remote, VirtualGroup, reference_at
 from byteatlas.types import ByteRange
@@ -139,3 +139,10 @@ def test_local_sources_share_a_folder(tmp_path: Path) -> None:
     with pytest.raises(BadRequest, match="the local sources share no folder; Icechunk needs one to allow access to"):
         write_icechunk(VirtualGroup(arrays={"x": both}), tmp_path / "repo")
     assert not (tmp_path / "repo").exists()
+
+
+def test_a_file_is_no_repository(tmp_path: Path) -> None:
+    pytest.importorskip("icechunk")
+    (tmp_path / "map.json").write_bytes(b"{}")
+    with pytest.raises(FetchFailed, match=r"map\.json"):
+        read_icechunk(tmp_path / "map.json")

@@ -348,3 +348,26 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     with fault(FetchFailed, "cannot be written: "):
         write.staging_of(tmp_path / "file/below/out.zip")
+
+
+class Paged(MemoryStore):
+    """A web server that answers a folder with a page of its own."""
+
+    __slots__ = ()
+    page: tuple[str, ...] = ()
+
+    @property
+    def local(self) -> bool:
+        return False
+
+    def names(self, prefix: str) -> Any:
+        return self.page
+
+
+@pytest.mark.parametrize("page", [(), ("login",)])
+def test_a_page_that_is_no_listing(page: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Paged, "page", page)
+    with fault(Unsupported, "the answer names nothing of the group", "[listing]"):
+        Nodes(Paged({"zarr.json": GROUP})).children("")
+    monkeypatch.setattr(Paged, "page", ("zarr.json",))
+    assert Nodes(Paged({"zarr.json": GROUP})).children("") == {}

@@ -45,6 +45,10 @@ def our_errors(where: object) -> Iterator[None]:
         raise
     except base as error:
         raise _ours(name, error) from error
+    except BaseException as error:  # a panic of its Rust is no Exception, and its class cannot be imported
+        if type(error).__name__ != "PanicException":
+            raise
+        raise FetchFailed(name, str(error).partition("\n")[0][:200]) from error
 
 
 def _ours(where: str, error: Exception) -> ByteatlasError:
