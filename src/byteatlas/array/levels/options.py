@@ -32,12 +32,10 @@ class LevelOptions:
     def __post_init__(self) -> None:
         if self.resampling not in get_args(Resampling):
             raise BadRequest(unknown_text("resampling", str(self.resampling), get_args(Resampling)))
-        if self.until < 1:
+        if not _whole(self.until) or self.until < 1:
             raise BadRequest("until is a number of elements, at least 1")
         found = self.factors
-        if found is not None and (
-            not found or list(found) != sorted(set(found)) or found[0] < 2 or found[-1] > MOST_FACTOR
-        ):
+        if found is not None and not _rising(found):
             raise BadRequest(f"factors are rising whole numbers from 2 to {MOST_FACTOR}, such as (2, 4, 8)")
 
     def factors_for(self, height: int, width: int) -> tuple[int, ...]:
@@ -53,3 +51,14 @@ class LevelOptions:
             found.append(factor)
             factor *= 2
         return tuple(found)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _rising(factors: object) -> bool:
+    """Whether these are factors: whole numbers, each larger than the one before."""
+    if not isinstance(factors, tuple | list) or not factors or not all(map(_whole, factors)):
+        return False
+    return list(factors) == sorted(set(factors)) and factors[0] >= 2 and factors[-1] <= MOST_FACTOR

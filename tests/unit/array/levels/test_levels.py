@@ -210,6 +210,10 @@ def _placed(path: Path) -> bool:
     [
         ({"factors": (4, 2)}, "rising"),
         ({"factors": (1,)}, "rising"),
+        ({"factors": -1}, "rising"),
+        ({"factors": (2.5,)}, "rising"),
+        ({"factors": {"a": 1}}, "rising"),
+        ({"until": "x"}, "until"),
         ({"until": 0}, "until"),
         ({"resampling": "men"}, "mean"),
     ],
