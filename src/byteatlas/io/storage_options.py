@@ -110,7 +110,7 @@ class StorageOptions(Mapping[str, JSON]):
         from byteatlas.io.credentials.asking import AskedOptions
 
         best = max((p for p in self.providers if under(url, p[0])), key=lambda p: len(p[0]), default=None)
-        return None if best is None else AskedOptions(best[1], url, _Known(self.for_url(url)))
+        return None if best is None else AskedOptions(best[1], url, _Known(self.for_url(url)), prefix=best[0])
 
     @property
     def common(self) -> dict[str, JSON]:

@@ -68,6 +68,17 @@ def keys_of_the_tests(url: str) -> Mapping[str, Any]:
     return {"key": KEY, "secret": "hush", "expires": datetime.now(UTC) + timedelta(hours=1)}
 
 
+def test_two_prefixes_of_one_bucket_have_their_own() -> None:
+    def by_folder(url: str) -> Mapping[str, Any]:
+        return {"key": url.split("/")[3], "secret": "hush"}
+
+    how = Access(credentials={"s3://bucket/x/": by_folder, "s3://bucket/y/": by_folder})
+    for folder in ("x", "y", "x"):
+        asked = how.storage_options.asked(f"s3://bucket/{folder}/a.bin")
+        assert asked is not None
+        assert asked.options()["key"] == folder
+
+
 def test_they_go_to_other_processes_by_name(bucket: Bucket) -> None:
     how = Access({"endpoint_url": bucket.url}, credentials={"s3://bucket/": keys_of_the_tests})
     source = how.open(bucket.at("a.bin"))

@@ -87,7 +87,7 @@ class _Kept:
 
 
 @lru_cache(maxsize=256)
-def _kept(provider: str | CredentialProvider, where: str) -> _Kept:
+def _kept(provider: str | CredentialProvider, where: str, prefix: str) -> _Kept:
     return _Kept(provider)
 
 
@@ -127,15 +127,17 @@ class AskedOptions:
         provider: or its name.
         static: options that hold always.
         otherwise: whether the second choice is taken, because the first one was denied.
+        prefix: that the provider was named for. Two prefixes of one bucket may have different credentials.
     """
 
     provider: str | CredentialProvider
     url: str
     static: Mapping[str, JSON]
     otherwise: bool = False
+    prefix: str = ""
 
     def _current(self) -> tuple[Grant, int]:
-        return _kept(self.provider, place(last_link(self.url))).current(self.url)
+        return _kept(self.provider, place(last_link(self.url)), self.prefix).current(self.url)
 
     def serial(self) -> int:
         """A number that changes when the credentials do. Asks the provider when they expire."""
