@@ -74,7 +74,7 @@ def test_two_prefixes_of_one_bucket_have_their_own() -> None:
 
     how = Access(credentials={"s3://bucket/x/": by_folder, "s3://bucket/y/": by_folder})
     for folder in ("x", "y", "x"):
-        asked = how.storage_options.asked(f"s3://bucket/{folder}/a.bin")
+        asked = StorageOptions.of(how.storage_options).asked(f"s3://bucket/{folder}/a.bin")
         assert asked is not None
         assert asked.options()["key"] == folder
 
