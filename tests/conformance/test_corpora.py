@@ -121,7 +121,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     packed = (SHARED / "corpus" / "raster" / "grib-fits-hdf4.tar.zst").read_bytes()
     with tarfile.open(fileobj=io.BytesIO(imagecodecs.zstd_decode(packed))) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     return folder
 
 

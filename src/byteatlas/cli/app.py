@@ -105,15 +105,19 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         return _misused(error)
     except SystemExit:  # click's way to end when the reader of our output went away
-        return 141
+        return _unread()
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", 130)
     except BrokenPipeError:
-        # The reader of our output went away (``| head``): not an error, but Python would complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _unread()
     except OSError as error:
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 4)
+
+
+def _unread() -> int:
+    """The reader of our output went away (``| head``): not an error, but Python would complain when it flushes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def _misused(error: click.ClickException) -> int:

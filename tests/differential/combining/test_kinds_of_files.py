@@ -199,7 +199,7 @@ def test_sentences_have_no_reprs(tmp_path: Path) -> None:
 
 def test_a_dimension_that_was_misspelt(tmp_path: Path) -> None:
     path = make(tmp_path / "a.nc", [0])
-    with pytest.raises(Conflict, match="no file has a dimension 'tme'; known: time, x"):
+    with pytest.raises(Conflict, match="no file has a dimension 'tme'; did you mean 'time'\\? known: time, x"):
         ba.combine([path, path], "tme")
 
 
@@ -250,5 +250,5 @@ def test_appending_without_a_coordinate(tmp_path: Path) -> None:
     assert (done.skipped, done.added) == ((paths[1],), (paths[2],))
     root: Any = ba.open(str(target))
     assert root["v"][...].tolist() == [0, 0.5, 1, 1.5, 2, 2.5]
-    with pytest.raises(BadRequest, match="does not have a dimension 'rwo'; known: row"):
+    with pytest.raises(BadRequest, match="does not have a dimension 'rwo'; did you mean 'row'\\? known: row"):
         ba.append(target, paths, "rwo")

@@ -187,7 +187,7 @@ def test_halves_of_characters_are_kept(tmp_path: Path, target: str) -> None:
 
 def test_names_of_halves_of_characters_are_refused() -> None:
     bad = VirtualGroup(arrays={"v\ud800": tree({}).arrays["v"]})
-    with pytest.raises(ba.NotFound, match="not a legal node name"):
+    with pytest.raises(ba.BadRequest, match="no node can have this name"):
         ba.copy(bad, {})
 
 
