@@ -121,7 +121,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     packed = (SHARED / "corpus" / "raster" / "grib-fits-hdf4.tar.zst").read_bytes()
     with tarfile.open(fileobj=io.BytesIO(imagecodecs.zstd_decode(packed))) as archive:
-        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+        if hasattr(tarfile, "data_filter"):  # from Python 3.11.4 on
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(folder)
     return folder
 
 
