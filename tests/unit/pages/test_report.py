@@ -81,6 +81,18 @@ def test_everything_from_files_is_escaped() -> None:
         assert "<img src=x" not in page
 
 
+def test_a_damaged_file_in_a_folder_is_shown_as_refused(folder: Path, tmp_path: Path) -> None:
+    whole = sorted(folder.glob("*.nc"))[0].read_bytes()
+    (tmp_path / "good.nc").write_bytes(whole)
+    (tmp_path / "cut.nc").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "other.json").write_text('{"a map": "of nothing"}')
+    page = ba.report(tmp_path)
+    assert "good.nc" in page
+    assert "cut.nc" in page
+    assert "other.json" in page
+    assert "corrupt" in page
+
+
 def test_folders_and_combinations(folder: Path) -> None:
     page = ba.report(folder)
     assert "ocean_2024-01.nc/" in page

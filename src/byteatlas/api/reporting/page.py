@@ -13,14 +13,15 @@ from byteatlas.api.opening import Openable, how_for
 from byteatlas.api.opening import open as open_target
 from byteatlas.api.targets import place_of
 from byteatlas.api.tree import VirtualTree, tree
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, FileFault
 from byteatlas.io.access import Access
 from byteatlas.io.forms import ARCHIVE_SUFFIXES, MAP_SUFFIXES, PARQUET_SUFFIXES
 from byteatlas.io.kind import METADATA_NAMES, kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.policy import Policy
-from byteatlas.manifest.model import ScanReport, VirtualArray, VirtualGroup, VirtualNode
+from byteatlas.manifest.model import ReportItem, ScanReport, VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress
+from byteatlas.scanning.report import refusal
 from byteatlas.types import JSON
 
 if TYPE_CHECKING:
@@ -137,13 +138,17 @@ def _files_of(target: object, how: Access) -> Sequence[Input] | str:
 
 
 def _side_by_side(folder: str, files: Sequence[str], access: Access) -> VirtualTree:
-    """A group for each file, by its path in the folder."""
+    """A group for each file, by its path in the folder. One that is damaged or of no known format is in the report."""
     groups: dict[str, VirtualGroup] = {}
-    items = []
+    items: list[ReportItem] = []
     for file in files:
-        kind = kind_of(file, access)
-        node = scan(file, on_refusal="ignore", access=access) if kind == "archive" else load(file, access=access)
         name = "__".join(Path(file).relative_to(local_path(folder) or folder).parts)
+        try:
+            kind = kind_of(file, access)
+            node = scan(file, on_refusal="ignore", access=access) if kind == "archive" else load(file, access=access)
+        except FileFault as error:
+            items.append(refusal(name, error))
+            continue
         groups[name] = VirtualGroup(arrays={"array": node}) if isinstance(node, VirtualArray) else node
         items += [item for item in getattr(node, "report", ()) if item.status == "refused"]
     return tree(VirtualGroup(groups=groups, report=tuple(items)), access)
