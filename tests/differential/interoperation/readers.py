@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,7 +30,9 @@ def _store(path: Path) -> Any:
     if path.is_dir():
         from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
-        system = AsyncFileSystemWrapper(system)
+        # fsspec's map of Parquet references is no friend of threads: two that meet in its set-up or in its cache
+        # lose keys, so that the same map shows all of its groups in one run and some in the next.
+        system = AsyncFileSystemWrapper(system, semaphore=asyncio.Semaphore(1))
     return zarr.storage.FsspecStore(system, read_only=True, path="")
 
 
