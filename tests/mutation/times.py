@@ -1,4 +1,4 @@
-"""A plugin of pytest: how long each test took and which failed, as JSON in the file that `BYTEATLAS_TEST_TIMES` names."""
+"""A plugin of pytest: how long each test took and which failed, as JSON where `BYTEATLAS_TEST_TIMES` says."""
 
 from __future__ import annotations
 

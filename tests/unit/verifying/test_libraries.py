@@ -224,7 +224,7 @@ def test_a_grib_message_that_cannot_be_decoded(tmp_path: Path) -> None:
     with open_grib(LocalSource(str(tmp_path / "a.grib2"))) as file:
         found = file.array("x", ("off/0",))
         assert found is not None
-        with pytest.raises(ValueError, match="^ecCodes: "):
+        with pytest.raises(ValueError, match=r"^ecCodes: "):
             found.read(())
 
 
