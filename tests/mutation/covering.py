@@ -77,14 +77,15 @@ class Covering:
     """What one run of the tests said."""
 
     tree: Path
-    data: CoverageData
+    parts: tuple[CoverageData, ...]
+    """Of each folder of tests; to put them together with what each test ran would take longer than to ask each."""
     seconds: dict[str, float] = field(repr=False)
     failed: frozenset[str] = field(default=frozenset(), repr=False)
     """Tests that fail without a mutant as well; they notice nothing."""
 
     def tests_of(self, file: str, line: int) -> tuple[list[str], list[str]]:
         """Tests that run a line, and tests that run another line of the same function, each from quick to slow."""
-        lines = self.data.contexts_by_lineno(str(self.tree / file)) or self.data.contexts_by_lineno(file)
+        lines = self._contexts(file)
         text = (self.tree / file).read_text(encoding="utf-8")
         around = [
             range(f.lineno, (f.end_lineno or f.lineno) + 1)
@@ -94,6 +95,14 @@ class Covering:
         own = self._quick(lines.get(line, []))
         wide = self._quick([t for n in (around[-1] if around else []) for t in lines.get(n, [])])
         return own, [t for t in wide if t not in set(own)]
+
+    def _contexts(self, file: str) -> dict[int, list[str]]:
+        """The tests that run each line."""
+        found: dict[int, list[str]] = {}
+        for part in self.parts:
+            for line, contexts in part.contexts_by_lineno(file).items():
+                found.setdefault(line, []).extend(contexts)
+        return found
 
     def _quick(self, contexts: list[str]) -> list[str]:
         names = {c.rpartition("|")[0] for c in contexts if "|" in c}
@@ -115,20 +124,14 @@ def cover(root: Path, cache: Path, tests: list[str], jobs: int = 2) -> Covering:
     asked = pieces(root, tests)
     with ThreadPoolExecutor(jobs) as pool:
         homes = list(pool.map(lambda piece: _cover_piece(tree, home, piece), asked))
-    data = CoverageData(str(home / "data"))
-    data.erase()
-    seconds: dict[str, float] = {}
-    failed: set[str] = set()
+    parts, seconds, failed = [], {}, set()
     for place in homes:
-        part = CoverageData(str(place / "data"))
-        part.read()
-        data.update(part)
+        parts.append(CoverageData(str(place / "data")))
+        parts[-1].read()
         said = json.loads((place / "times.json").read_text())
         seconds |= said["seconds"]
         failed |= set(said["failed"])
-    data.write()
-    (home / "coverage.ini").write_text(SETTINGS.format(data=home / "data"))
-    return Covering(tree, data, seconds, frozenset(failed))
+    return Covering(tree, tuple(parts), seconds, frozenset(failed))
 
 
 def _cover_piece(tree: Path, home: Path, piece: str) -> Path:
@@ -152,10 +155,24 @@ def _cover_piece(tree: Path, home: Path, piece: str) -> Path:
     return place
 
 
+def _arcs(parts: tuple[CoverageData, ...]) -> dict[str, set[tuple[int, int]]]:
+    """What ran in each file, whichever test ran it."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for part in parts:
+        for file in part.measured_files():
+            found.setdefault(file, set()).update(part.arcs(file) or ())
+    return found
+
+
 def missed(covering: Covering) -> Iterator[tuple[str, int, int, int, int, list[int]]]:
     """For each file: statements, those that ran, branches, those that were taken, and the lines that never ran."""
-    report = covering.tree.parent / "report.json"
-    settings = covering.tree.parent / "coverage.ini"
+    home = covering.tree.parent
+    report, settings = home / "report.json", home / "coverage.ini"
+    settings.write_text(SETTINGS.format(data=home / "data"))
+    whole = CoverageData(str(home / "data"))
+    whole.erase()
+    whole.add_arcs(_arcs(covering.parts))
+    whole.write()
     command = [sys.executable, "-m", "coverage", "json", "-q", f"--rcfile={settings}", "-o", str(report)]
     subprocess.run(command, cwd=covering.tree, check=True)
     for file, found in json.loads(report.read_text())["files"].items():
