@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from coverage import CoverageData
-from tests.mutation.packages import functions
+from tests.mutation.packages import ROOTS, functions
 
 from byteatlas.values import dataclass, field
 
@@ -159,7 +159,7 @@ def _arcs(parts: tuple[CoverageData, ...]) -> dict[str, set[tuple[int, int]]]:
     """What ran in each file, whichever test ran it."""
     found: dict[str, set[tuple[int, int]]] = {}
     for part in parts:
-        for file in part.measured_files():
+        for file in filter(lambda name: name.startswith(ROOTS), part.measured_files()):
             found.setdefault(file, set()).update(part.arcs(file) or ())
     return found
 

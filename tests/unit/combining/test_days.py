@@ -1,4 +1,4 @@
-"""Days of calendars: reference dates in each month are those of cftime, and days that a month does not have are none."""
+"""Days of calendars: reference dates are those of cftime, and days that a month does not have are none."""
 
 from __future__ import annotations
 
