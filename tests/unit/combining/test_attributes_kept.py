@@ -25,9 +25,7 @@ def part(number: int, attributes: Mapping[str, JSON], of_group: Mapping[str, JSO
         (1,), (1,), "<f8", references={(0,): np.float64(number).tobytes()}, dimension_names=("t",),
         attributes={"units": "days since 2000-01-01"},
     )  # fmt: skip
-    values = array(
-        (1, 3), (1, 3), url=f"/data/{number}.nc", dimension_names=("t", "x"), attributes=dict(attributes)
-    )
+    values = array((1, 3), (1, 3), url=f"/data/{number}.nc", dimension_names=("t", "x"), attributes=dict(attributes))
     return VirtualGroup(GroupMeta(dict(of_group or {})), {"t": time, "v": values})
 
 

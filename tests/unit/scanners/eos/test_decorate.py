@@ -102,7 +102,10 @@ def test_groups_of_fields() -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"upper_left": None}, {"lower_right": None}, {"columns": 0}, {"rows": 0}, {"columns": (1 << 20) + 1}, {"rows": (1 << 20) + 1}],
+    [
+        {"upper_left": None}, {"lower_right": None}, {"columns": 0}, {"rows": 0}, {"columns": (1 << 20) + 1},
+        {"rows": (1 << 20) + 1},
+    ],
 )  # fmt: skip
 def test_grids_without_coordinates(more: dict[str, Any]) -> None:
     found = decorated(tree({}), grid(**more))
@@ -209,7 +212,10 @@ def test_numbers_of_grids() -> None:
     (plain,) = parse_structure(BASE.format("")).grids
     assert (plain.upper_left, plain.sphere, plain.zone, plain.origin) == (None, -1, 0, (1, 1))
     assert plain.parameters == (0.0,) * 15
-    text = "UpperLeftPointMtrs=(1,2.5)\nLowerRightMtrs=(a,2)\nProjection=GCTP_SNSOID\nProjParams=(1,x,2)\nSphereCode=12\nZoneCode=-3\nGridOrigin=HE5_HDFE_GD_LR"
+    text = (
+        "UpperLeftPointMtrs=(1,2.5)\nLowerRightMtrs=(a,2)\nProjection=GCTP_SNSOID\nProjParams=(1,x,2)\n"
+        "SphereCode=12\nZoneCode=-3\nGridOrigin=HE5_HDFE_GD_LR"
+    )
     (full,) = parse_structure(BASE.format(text)).grids
     assert (full.upper_left, full.lower_right) == ((1.0, 2.5), None)
     assert full.parameters == (1.0, 2.0, *(0.0,) * 13)
