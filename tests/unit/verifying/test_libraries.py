@@ -141,12 +141,6 @@ def test_fits_arrays_of_the_heap(tmp_path: Path) -> None:
         assert file.array("V", ("hdu/1/V",)).read(()).tolist() == [b"ab", b"cde"]
 
 
-def test_fits_text_that_is_not_ascii(tmp_path: Path) -> None:
-    rows = np.array([[2, 0], [3, 2]], ">i4").tobytes()
-    with fits(tmp_path, primary() + table(rows, 8, [("V", "1PA(3)")], heap=b"a\xb2cde")) as file:
-        assert file.array("V", ("hdu/1/V",)).read(()).tolist() == [b"a\xb2", b"cde"]
-
-
 def test_fits_random_groups(tmp_path: Path) -> None:
     records = np.arange(10, dtype="f4").reshape(2, 5)
     names = {"PTYPE1": "U", "PTYPE2": "V"}

@@ -40,6 +40,7 @@ AZIMUTHAL = {
     "standardParallelInDegrees": 52, "centralLongitudeInDegrees": 10, "xDirectionGridLengthInMetres": 30000,
     "yDirectionGridLengthInMetres": 20000,
 }  # fmt: skip
+CONE1 = {k: v for k, v in CONE.items() if k != "LaDInDegrees"}
 PLANES: dict[str, tuple[str, dict[str, Any]]] = {
     "cone": ("regular_ll_sfc_grib2", {"gridType": "lambert", **CONE}),
     "cone of two parallels": ("regular_ll_sfc_grib2", {"gridType": "lambert", **CONE, "Latin2InDegrees": 45}),
@@ -51,7 +52,7 @@ PLANES: dict[str, tuple[str, dict[str, Any]]] = {
     "southern pole": ("regular_ll_sfc_grib2", {"gridType": "polar_stereographic", **SOUTH}),
     "cylinder": ("regular_ll_sfc_grib2", {"gridType": "mercator", **MERCATOR}),
     "equal area": ("regular_ll_sfc_grib2", {"gridType": "lambert_azimuthal_equal_area", **AZIMUTHAL}),
-    "cone, edition 1": ("regular_ll_sfc_grib1", {"gridType": "lambert", **{k: v for k, v in CONE.items() if k != "LaDInDegrees"}}),
+    "cone, edition 1": ("regular_ll_sfc_grib1", {"gridType": "lambert", **CONE1}),
     "pole, edition 1": ("regular_ll_sfc_grib1", {"gridType": "polar_stereographic", **POLAR1}),
     "cylinder, edition 1": ("regular_ll_sfc_grib1", {"gridType": "mercator", **MERCATOR}),
 }  # fmt: skip
@@ -96,8 +97,13 @@ AXES: dict[str, dict[str, Any]] = {
     "plain": {},
     "southern row first": UP,
     "western column last": WEST,
-    "over the meridian, westward": {**WEST, "longitudeOfFirstGridPointInDegrees": 5, "longitudeOfLastGridPointInDegrees": 355},
-    "around the earth": {"longitudeOfFirstGridPointInDegrees": 0, "longitudeOfLastGridPointInDegrees": 300, "iDirectionIncrementInDegrees": 60},
+    "over the meridian, westward": {
+        **WEST, "longitudeOfFirstGridPointInDegrees": 5, "longitudeOfLastGridPointInDegrees": 355,
+    },
+    "around the earth": {
+        "longitudeOfFirstGridPointInDegrees": 0, "longitudeOfLastGridPointInDegrees": 300,
+        "iDirectionIncrementInDegrees": 60,
+    },
     "increments not given": {"ijDirectionIncrementGiven": 0},
 }  # fmt: skip
 
