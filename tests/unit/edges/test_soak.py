@@ -14,7 +14,7 @@ for needed in ("h5py", "xarray", "zarr"):
 
 @pytest.mark.slow
 def test_nothing_is_stale() -> None:
-    command = [sys.executable, "-m", "tests.soak", "--minutes", "0.06"]
+    command = [sys.executable, "-m", "tests.soak", "--minutes", "0.15"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     lines = [json.loads(line) for line in found.stdout.splitlines()]
     assert len(lines) == 2, found.stderr
