@@ -124,7 +124,9 @@ def cover(root: Path, cache: Path, tests: list[str], jobs: int = 2) -> Covering:
     asked = pieces(root, tests)
     with ThreadPoolExecutor(jobs) as pool:
         homes = list(pool.map(lambda piece: _cover_piece(tree, home, piece), asked))
-    parts, seconds, failed = [], {}, set()
+    parts: list[CoverageData] = []
+    seconds: dict[str, float] = {}
+    failed: set[str] = set()
     for place in homes:
         parts.append(CoverageData(str(place / "data")))
         parts[-1].read()

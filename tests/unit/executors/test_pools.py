@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from byteatlas.errors import CorruptFile
-from byteatlas.executors import pools
 from byteatlas.executors.counting import attempt_counted
 from byteatlas.executors.pools import alone, context, pool_of, through_futures
 from byteatlas.executors.results import BROKEN, Failure, Results, attempt
@@ -67,6 +66,7 @@ def test_a_file_in_a_process_of_its_own() -> None:
     ("kind", "wanted"), [("threads", cf.ThreadPoolExecutor), ("processes", cf.ProcessPoolExecutor)]
 )
 def test_pools_by_name(kind: str, wanted: type[Any]) -> None:
+    pool: Any
     with pool_of(kind, 3) as pool:
         assert type(pool) is wanted
         assert pool._max_workers == 3
@@ -79,7 +79,7 @@ def test_how_processes_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never by fork: what other threads hold would stay held."""
     if "forkserver" in multiprocessing.get_all_start_methods():
         assert context().get_start_method() == "forkserver"
-    monkeypatch.setattr(pools.multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     assert context().get_start_method() == "spawn"
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from byteatlas.io.sources.memory import MemorySource
-from byteatlas.manifest.json.text.tokens import Irregular, Reader, scan_object
+from byteatlas.manifest.json.text.reader import Reader
+from byteatlas.manifest.json.text.tokens import Irregular, scan_object
 from byteatlas.types import JSON
 
 
