@@ -11,6 +11,7 @@ import pytest
 
 from byteatlas import errors
 from byteatlas.cli import app
+from byteatlas.cli.overview import COMMANDS
 from byteatlas.cli.select import region_of
 from byteatlas.errors import BadRequest
 
@@ -116,7 +117,7 @@ def test_warnings_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 def test_names_of_commands(capsys: pytest.CaptureFixture[str]) -> None:
     context = click.Context(app.cli)
-    assert app.cli.list_commands(context) == list(app.COMMANDS)
+    assert app.cli.list_commands(context) == list(COMMANDS)
     assert app.cli.get_command(context, "nothing") is None
     assert app.run(["combin"]) == 2
     assert "combine" in capsys.readouterr().err

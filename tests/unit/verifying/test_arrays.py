@@ -18,7 +18,7 @@ from tests.maps import array
 import byteatlas as ba
 from byteatlas.errors import FetchFailed, MissingExtra
 from byteatlas.io.source import Source
-from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.manifest.model import ScanReport, VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import Scanner
 from byteatlas.scanning.plugins import installed
 from byteatlas.types import JSON
@@ -224,7 +224,10 @@ def test_what_a_map_lost_and_what_was_refused(file: Path) -> None:
     item = replace(group.report[0], path="/lost", status="refused", reason="dtype", detail="odd numbers")
     scanners = with_library(f"{__name__}:open_fake")
     seen: list[Any] = []
-    report = verify_node(replace(group, report=(*group.report, item)), "t", scanners=scanners, progress=seen.append)
+    told = replace(group, report=ScanReport((*group.report, item)))
+    report = verify_node(told, "t", scanners=scanners, progress=seen.append)
+        replace(group, report=ScanReport((*group.report, item))), "t", scanners=scanners, progress=seen.append
+    )
     assert {i.path: (i.status, i.detail) for i in report.items} == {
         "x": ("equal", ""),
         "lost": ("refused", "odd numbers [dtype]"),

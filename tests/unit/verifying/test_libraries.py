@@ -107,7 +107,7 @@ def test_fits_integers_of_64_bits(tmp_path: Path) -> None:
 def test_fits_tables_of_text(tmp_path: Path) -> None:
     """Numbers with an implied decimal point, or scaled, are read in another way by astropy: there is none then."""
     columns = [("I", "I4"), ("F", "F6.2"), ("S", "I3"), ("A", "A2")]
-    places = {"TBCOL1": 1, "TBCOL2": 5, "TBCOL3": 11, "TBCOL4": 14}
+    places: dict[str, Any] = {"TBCOL1": 1, "TBCOL2": 5, "TBCOL3": 11, "TBCOL4": 14}
     rows = b"  12  1.50  7ab" + b"  -3 22.25  8cd"
     plain = table(rows, 15, columns, kind="TABLE", **places, TSCAL3=2.0)
     with fits(tmp_path, primary() + plain) as file:
