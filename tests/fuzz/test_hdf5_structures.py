@@ -97,10 +97,11 @@ def test_names_that_a_search_would_miss(sound: dict[str, Original]) -> None:
     links = sound["links"]
     with pytest.raises(CorruptFile, match="out of order"):
         scan_bytes(SCANNER, swapped(links, b"BTLF", 6, 11))
+    block = next(s for s in links.structures if s.sign == b"FHDB")
+    name = links.data.index(b"soft_absolute", block.at) - block.at
+    renamed = changed(links, b"FHDB", name, b"soft_abbolute")
     with pytest.raises(CorruptFile, match="not found by its own hash"):
-        block = next(s for s in links.structures if s.sign == b"FHDB")
-        name = links.data.index(b"soft_absolute", block.at) - block.at
-        scan_bytes(SCANNER, changed(links, b"FHDB", name, b"soft_abbolute"))
+        scan_bytes(SCANNER, renamed)
 
 
 def test_nothing_behind_the_recorded_end_counts(sound: dict[str, Original]) -> None:

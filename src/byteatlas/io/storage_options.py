@@ -135,6 +135,8 @@ def providers_of(credentials: Mapping[str, str | CredentialProvider] | Providers
     if isinstance(credentials, str):
         raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")
     pairs = tuple(credentials.items()) if isinstance(credentials, Mapping) else tuple(credentials)
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")
     for prefix, provider in pairs:
         if not (isinstance(prefix, str) and "://" in prefix):
             raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")

@@ -39,7 +39,10 @@ READY = b"ready"
 """What is written first, when the library is there."""
 DECODED, DAMAGED, DIED = 0, 1, 2
 ENDED, TIMED_OUT, FAILED, RETIRED, DONE = 0, 1, 3, 7, 8
-"""Exit status of a process that serves: `RETIRED` after damage, `DONE` after the one chunk it was for. `TIMED_OUT` is what faulthandler's watchdog ends a process with."""
+"""Exit status of a process that serves: `RETIRED` after damage, `DONE` after the one chunk that it was for.
+
+`TIMED_OUT` is what faulthandler's watchdog ends a process with.
+"""
 NO_MORE_WRITTEN = 1 << 16
 """Bytes of a file beside those of a chunk that a process may write."""
 MOST_READY = 32 << 20
@@ -243,7 +246,7 @@ class Fork:
 
 
 def touch(size: int) -> None:
-    """Take memory and give it back to this process: what it decodes into is then there, and is not made page by page."""
+    """Take memory and give it back to this process: what it decodes into is there then, not made page by page."""
     block = b"\1" * size
     del block
 
