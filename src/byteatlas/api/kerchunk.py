@@ -146,7 +146,7 @@ def group_of(node: VirtualNode) -> VirtualGroup:
 
 def _with_units(options: CombineOptions, types: Mapping[str, Any]) -> CombineOptions:
     """Dates are counted from 1970 on: the combined time gets these units, where nobody chose others."""
-    units = {_unit(t) for t in map(np.dtype, types.values()) if t.kind == "M"} - {None}
+    units = {_unit(t) for t in map(numpy_type, types.values()) if t.kind == "M"} - {None}
     if options.units is not None or not units:
         return options
     if len(units) > 1:
