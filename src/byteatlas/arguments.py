@@ -13,16 +13,22 @@ from typing import Any, NamedTuple
 
 from byteatlas.errors import BadRequest
 
+KNOWN = "known: "
+
 
 class Kind(NamedTuple):
-    """What an argument may be: a test, and the same in words that end a sentence."""
+    """What an argument may be: a test, and the same in words.
+
+    ``valued``: a wrong value is shown itself, not its type.
+    """
 
     test: Callable[[Any], bool]
     words: str
+    valued: bool = False
 
     def __or__(self, other: object) -> Kind:
         """``KIND | None``: the same, or nothing."""
-        return Kind(lambda value: value is None or self.test(value), f"{self.words}, or None")
+        return Kind(lambda value: value is None or self.test(value), f"{self.words}, or None", self.valued)
 
 
 def shown(value: object) -> str:
@@ -38,9 +44,10 @@ def shown(value: object) -> str:
     return f"the class {name}" if isinstance(value, type) else f"{'an' if name[:1] in 'aeiouAEIO' else 'a'} {name}"
 
 
-def wrong(name: str, value: object, words: str) -> BadRequest:
+def wrong(name: str, value: object, words: str, valued: bool = False) -> BadRequest:
     """The error for an argument that is not what it may be."""
-    return BadRequest(f"{name} is {shown(value)}; {words} was expected")
+    found = shown(value) if valued or isinstance(value, type) else type(value).__name__
+    return BadRequest(f"{name} is {found}; {words}{'' if words.startswith(KNOWN) else ' was expected'}")
 
 
 def accept(kinds: Mapping[str, Kind], **values: object) -> None:
@@ -48,7 +55,7 @@ def accept(kinds: Mapping[str, Kind], **values: object) -> None:
     for name, value in values.items():
         kind = kinds[name]
         if not kind.test(value):
-            raise wrong(name, value, kind.words)
+            raise wrong(name, value, kind.words, kind.valued)
 
 
 def accept_fields(kinds: Mapping[str, Kind], options: object) -> None:
@@ -71,14 +78,15 @@ def is_whole(value: object) -> bool:
 def whole(least: int = 0, most: int = (1 << 63) - 1) -> Kind:
     """A whole number within these bounds."""
     words = f"a whole number from {least}" + (f" to {most}" if most < (1 << 63) - 1 else " on")
-    return Kind(lambda value: is_whole(value) and least <= value <= most, words)
+    return Kind(lambda value: is_whole(value) and least <= value <= most, words, True)
 
 
 def one_of(*known: object) -> Kind:
     """One of a few values."""
     return Kind(
         lambda value: isinstance(value, (str, int)) and not isinstance(value, bool) and value in known,
-        f"one of {', '.join(str(name) for name in known)}",
+        f"{KNOWN}{', '.join(str(name) for name in known)}",
+        True,
     )
 
 
@@ -112,6 +120,7 @@ FUNCTION = Kind(lambda value: callable(value) and not isinstance(value, type), "
 NUMBER = Kind(
     lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and value == value,
     "a number",
+    True,
 )
 PATH = Kind(_path, "a path or URL")
 NAMED = Kind(_named, "a dict whose keys are text")

@@ -54,9 +54,9 @@ def test_the_line_names_the_argument_and_what_it_may_be(file: str) -> None:
             act(**arguments)
         return str(caught.value)
 
-    assert said(ba.scan, url=file, progress=3) == "progress is 3; a function, or None was expected"
-    assert said(ba.open, target=file, path=b"") == "path is a bytes; text was expected"
+    assert said(ba.scan, url=file, progress=3) == "progress is int; a function, or None was expected"
+    assert said(ba.open, target=file, path=b"") == "path is bytes; text was expected"
     assert said(ba.ScanOptions, inline_below=-1) == "inline_below is -1; a whole number from 0 on was expected"
     assert said(ba.Access, policy=str) == "policy is the class str; Policy, or None was expected"
-    assert said(ba.CopyOptions, zarr_format=5) == "zarr_format is 5; one of 2, 3 was expected"
-    assert said(ba.ArrayWriteOptions, empty_chunks="no") == "empty_chunks is 'no'; True or False was expected"
+    assert said(ba.CopyOptions, zarr_format=5) == "zarr_format is 5; known: 2, 3"
+    assert said(ba.ArrayWriteOptions, empty_chunks="no") == "empty_chunks is str; True or False was expected"

@@ -43,10 +43,6 @@ ACCESS = {
     "stamps": one_of(*get_args(Check)),
     "absent_parts": one_of(*get_args(AbsentParts)),
     "files": listed(Kind(lambda file: hasattr(file, "url"), "sources"), "a list of open files"),
-    "credentials": Kind(
-        lambda given: NAMED.test(given) or isinstance(given, tuple),
-        "a dict from prefixes of URLs to providers",
-    ),
     "gaps": one_of(*get_args(Gaps)),
     "traffic": Kind(lambda given: hasattr(given, "meter"), "Traffic") | None,
 }  # fmt: skip

@@ -113,7 +113,7 @@ def numpy_type(dtype: Any) -> np.dtype[Any]:
     try:
         found: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError) as error:
-        raise wrong("dtype", dtype, "a NumPy type") from error
+        raise wrong("dtype", dtype, "a NumPy type", valued=True) from error
     return found
 
 

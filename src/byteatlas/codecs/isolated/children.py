@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.codecs.core.imagecodecs_table import KEPT
-from byteatlas.codecs.isolated.worker import ANSWER, DECODED, READY, REQUEST, Shared
+from byteatlas.codecs.isolated.worker import ANSWER, DECODED, READY, REQUEST, SharedMemory
 from byteatlas.errors import CorruptChunk, Unsupported
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
@@ -178,12 +178,12 @@ class _Child:
         self.process.wait()
 
 
-def shared_memory() -> Shared | None:
+def shared_memory() -> SharedMemory | None:
     """Memory without a name, which is gone with the last process that has it; None where the system has no such."""
     if not hasattr(os, "memfd_create"):
         return None
     with suppress(OSError):
-        return Shared(os.memfd_create("byteatlas-chunk"))
+        return SharedMemory(os.memfd_create("byteatlas-chunk"))
     return None
 
 

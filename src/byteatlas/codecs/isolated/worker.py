@@ -109,7 +109,7 @@ def decode(head: dict[str, Any], data: bytes) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-class Shared:
+class SharedMemory:
     """Memory that both processes see, by its file descriptor; None: there is none, and bytes go through the pipes."""
 
     def __init__(self, number: int) -> None:
@@ -182,7 +182,7 @@ def answer(stream: BinaryIO, mark: bytes, status: int, data: Any, shared: bool =
     stream.flush()
 
 
-def serve(requests: io.FileIO, answers: BinaryIO, shared: Shared | None, note: Callable[[bytes], None]) -> int:
+def serve(requests: io.FileIO, answers: BinaryIO, shared: SharedMemory | None, note: Callable[[bytes], None]) -> int:
     """Answer requests until there are no more (`ENDED`), one was damaged (`RETIRED`) or for a process alone (`DONE`).
 
     ``note`` is told the mark of each.
@@ -259,7 +259,7 @@ def resident() -> int:
         return 0
 
 
-def supervise(requests: io.FileIO, answers: BinaryIO, shared: Shared | None) -> None:
+def supervise(requests: io.FileIO, answers: BinaryIO, shared: SharedMemory | None) -> None:
     """Fork processes that serve, one after the other, and report those that died."""
     last = mmap.mmap(-1, 8)  # shared with the fork: the mark of the request that it works on
     own, ready = resident(), 0
@@ -292,7 +292,7 @@ def main(paths: str, library: str, shared_memory: str) -> None:
     """Serve with ``library:function``, which is looked for in these places (a JSON list)."""
     sys.path[:] = json.loads(paths)
     requests, answers = io.FileIO(0, closefd=False), io.BufferedWriter(io.FileIO(1, "w", closefd=False))
-    shared = Shared(int(shared_memory)) if shared_memory else None
+    shared = SharedMemory(int(shared_memory)) if shared_memory else None
     module, _, function = library.partition(":")
     # What a fork would have to load anew for each chunk is loaded here: imagecodecs' functions bring their own library.
     getattr(import_module(module), function, None)
