@@ -226,8 +226,6 @@ def test_what_a_map_lost_and_what_was_refused(file: Path) -> None:
     seen: list[Any] = []
     told = replace(group, report=ScanReport((*group.report, item)))
     report = verify_node(told, "t", scanners=scanners, progress=seen.append)
-        replace(group, report=ScanReport((*group.report, item))), "t", scanners=scanners, progress=seen.append
-    )
     assert {i.path: (i.status, i.detail) for i in report.items} == {
         "x": ("equal", ""),
         "lost": ("refused", "odd numbers [dtype]"),
