@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from byteatlas.errors import BadRequest, FetchFailed
-from byteatlas.io.source import Source, SourceRecord
+from byteatlas.io.source import Source, SourceRecord, reads_first
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass
 
@@ -112,6 +112,26 @@ class Retrying:
                 return self.inner.read_all()
             with meter.request(self.url, "GET") as trip:
                 data = self.inner.read_all()
+                trip.fetched = len(data)
+                return data
+
+        data = self._one(ask)
+        if self.meter is not None:
+            self.meter.wanted(len(data))
+        return data
+
+    def first(self, most: int) -> Buffer | None:
+        """The first bytes, at most so many (`byteatlas.io.source.ReadsFirst`); None where the source cannot do that."""
+        inner = self.inner
+        if not reads_first(inner):
+            return None
+        meter = self._counting()
+
+        def ask() -> Buffer:
+            if meter is None:
+                return inner.first(most)
+            with meter.request(self.url, "GET") as trip:
+                data = inner.first(most)
                 trip.fetched = len(data)
                 return data
 
