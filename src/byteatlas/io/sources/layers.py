@@ -108,7 +108,7 @@ class BlockCache:
     def warm(self) -> None:
         """Ask for the size and the first block in one round trip, and where the source can do that in one request.
 
-        What is wrong with a file is said by `size`.
+        Raises `FetchFailed` when the file is not there or cannot be reached.
         """
         first = self._beginning()
         if first is not None:
@@ -122,9 +122,9 @@ class BlockCache:
             try:
                 found = self._inner.first(self._block)
             except FetchFailed as error:
-                if error.transient:
+                if error.transient or error.absent or error.denied:
                     raise
-                return None
+                return None  # an empty file above all, which has no first byte
             if found is not None:
                 return found
         from concurrent.futures import ThreadPoolExecutor  # not for local files
