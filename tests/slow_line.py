@@ -52,7 +52,8 @@ class Line(asyncio.Protocol):
     def send(self, status, part, method, more="", slow=False):
         if self.transport.is_closing():
             return
-        head = f"HTTP/1.1 {status}\\r\\nContent-Length: {len(part)}\\r\\nAccept-Ranges: bytes\\r\\n{more}\\r\\n".encode()
+        more = f"Content-Length: {len(part)}\\r\\nAccept-Ranges: bytes\\r\\n{more}"
+        head = f"HTTP/1.1 {status}\\r\\n{more}\\r\\n".encode()
         if method == "HEAD" or not slow:
             self.transport.write(head if method == "HEAD" else head + part)
             return self.done()

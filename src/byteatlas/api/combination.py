@@ -155,7 +155,7 @@ def inputs_as_groups(
 def _loaded(
     given: Sequence[Input | str], access: Access | None, documents: SharedDocuments
 ) -> Iterator[VirtualTree | VirtualArray]:
-    """The inputs, loaded, in their order. Archives on servers are scanned side by side: each one is mostly waited for."""
+    """The inputs, loaded, in their order. Archives on servers are scanned side by side: most of it is waiting."""
     remote = [isinstance(item, (str, os.PathLike)) and is_remote_archive(os.fspath(item)) for item in given]
     if sum(remote) < 2:
         yield from (load_among(item, access, documents) for item in given)
