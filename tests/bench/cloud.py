@@ -147,15 +147,18 @@ def _files(folder: Path, bucket: Bucket, latency: float, count: int) -> list[Row
     """Files listed, scanned and combined; processor seconds show what limits."""
     import h5py
 
+    for k in range(count):
+        path = folder / f"many_{k:05d}.h5"
+        if not path.exists():
+            with h5py.File(path, "w") as file:
+                file["time"] = np.array([k], "i4")
+                file["time"].make_scale()
+                file["x"] = np.full((1, 16), float(k))
+                file["x"].dims[0].attach_scale(file["time"])
     client = boto_client(bucket)
     for k in range(count):
-        path = folder / "one.h5"
-        with h5py.File(path, "w") as file:
-            file["time"] = np.array([k], "i4")
-            file["time"].make_scale()
-            file["x"] = np.full((1, 16), float(k))
-            file["x"].dims[0].attach_scale(file["time"])
-        client.put_object(Bucket=bucket.name, Key=f"many/{k:05d}.h5", Body=path.read_bytes())
+        data = (folder / f"many_{k:05d}.h5").read_bytes()
+        client.put_object(Bucket=bucket.name, Key=f"many/{k:05d}.h5", Body=data)
     how = Access(bucket.options())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, busy = time.perf_counter(), time.process_time()
