@@ -12,7 +12,6 @@ from byteatlas.api.targets import Readable, References, Target, access_for, expe
 from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.errors import BadRequest, FetchFailed, Unsupported
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.io.forms import DATA_SUFFIXES
 from byteatlas.io.local import ICECHUNK, absolute, is_store, local_path
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -228,7 +227,11 @@ def load_among(
 
 def is_remote_archive(url: str) -> bool:
     """Whether a URL's name says that an archive is there: then no request is needed to find out what it is."""
-    return local_path(url) is None and "::" not in url and url.lower().endswith(DATA_SUFFIXES)
+    if local_path(url) is not None or "::" in url:
+        return False
+    from byteatlas.io.forms import DATA_SUFFIXES
+
+    return url.lower().endswith(DATA_SUFFIXES)
 
 
 def load_kind(

@@ -35,8 +35,10 @@ def there(place: str, files: Mapping[str, bytes], **more: Any) -> Iterator[tuple
             yield bucket.at(""), Access(bucket.options(), backend=backend, **more)
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("size", [1, 999, 1000, 1001, 5000, 20_000])
+@pytest.mark.parametrize(
+    ("place", "size"),
+    [*[(place, size) for place in PLACES[:2] for size in (1, 999, 1000, 1001, 5000, 20_000)], ("s3fs", 999)],
+)
 def test_warm_caches_read_right(place: str, size: int) -> None:
     data = np.random.default_rng(size).bytes(size)
     with there(place, {"a.bin": data}) as (base, access):
