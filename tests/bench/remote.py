@@ -148,10 +148,11 @@ def gaps(folder: Path, path: Path, line: Line, rounds: int) -> list[Row]:
     """What measuring the line changes, beside the same gaps always."""
     rows: list[Row] = []
     points = np.random.default_rng(1).integers(0, 3_000_000, 1000)
-    for name, array, read in (
+    kinds: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
         ("a time series, 500 chunks", "data", lambda a: a[:, 5, 5]),
         ("1,000 random points of a raw array", "raw", lambda a: a.vindex[points]),
-    ):
+    )
+    for name, array, read in kinds:
         with served(folder, path, line, array) as (web, refs):
             counts: dict[str, str] = {}
             measured, fixed = (ba.open(str(refs), access=ba.Access(gaps=g))["data"] for g in ("measured", "fixed"))
