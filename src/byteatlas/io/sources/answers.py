@@ -42,6 +42,12 @@ def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> Source
     return SourceRecord(size, _stamp(headers))
 
 
+def within_file(headers: Mapping[str, str], where: ByteRange) -> ByteRange:
+    """What of a range from the first byte on lies in a file, by the size that an answer with a part says."""
+    total = headers.get("Content-Range", "").rpartition("/")[2]
+    return ByteRange(0, min(where.length, int(total))) if _number(total) and int(total) else where
+
+
 def check_whole(url: str, headers: Mapping[str, str], known: SourceRecord, most: int) -> int | None:
     """The length of the body of an answer with the whole file; None when it is not said.
 

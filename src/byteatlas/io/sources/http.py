@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.retry import Retry
 from byteatlas.io.source import SourceRecord
-from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answer, wait_of
+from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answer, wait_of, within_file
 from byteatlas.io.sources.faults import backend_errors, failure, status_failure
 from byteatlas.io.sources.filesystem import LivingFileSystem
 from byteatlas.io.stamp import learned
@@ -111,6 +111,20 @@ class HttpSource:
 
     def read_all(self) -> Buffer:
         return self._run(self._all())
+
+    def first(self, most: int) -> Buffer:
+        """The first bytes, at most so many; most servers say with them how large the file is."""
+        return self._run(self._first(most))
+
+    async def _first(self, most: int) -> Buffer:
+        where = ByteRange(0, most)
+        async with self._answer("GET", {"Range": f"bytes=0-{most - 1}", **PLAIN}) as answer:
+            if answer.status == 206:
+                where = within_file(answer.headers, where)
+                self._learn(check_part(self._url, answer.headers, where), parts=True)
+                return await _body(self._url, answer, where.length, where)
+            self._refuse(answer, where)
+        return (await self._all())[:most]
 
     def _run(self, work: Awaitable[T]) -> T:
         async def within() -> T:

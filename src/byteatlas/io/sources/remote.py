@@ -132,10 +132,19 @@ class FsspecSource:
             if not isinstance(data, backend_errors()):
                 raise data
             return failure(self._url, data, where)
+        if len(data) < where.length and self._ends_within(where):
+            return FetchFailed(self._url, f"the file has only {self.size()} bytes", where)
         if len(data) != where.length:
             return FetchFailed(self._url, f"{len(data)} bytes came back", where, transient=len(data) < where.length)
         found: Buffer = data
         return found
+
+    def _ends_within(self, where: ByteRange) -> bool:
+        """Whether a range goes beyond the end: then fewer bytes are no cut answer, and asking again is of no use."""
+        try:
+            return where.end > self.size()
+        except FetchFailed:
+            return False
 
     def read_all(self) -> bytes:
         try:
