@@ -1,7 +1,8 @@
-"""``python -m tests.faults.matrix [--short] [PLACE...] [only=OPERATION]``: every fault in every operation.
+"""``python -m tests.faults.matrix [--short] [--write] [PLACE...] [only=OPERATION]``: every fault in every operation.
 
 A run does one operation while a server answers some requests wrongly, and ends in one of two ways: the right values,
-or an error of ours in time that says where. All else is told, and makes the command fail.
+or an error of ours in time that says where. All else is told, and makes the command fail. ``--write`` puts the figures
+of whole places into docs/status/faults.md.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.fault_server import KINDS, PASSING, Plan, at_random, burst, faulty, from_then_on
+from tests.faults.findings import Findings, row_of, write_row
+from tests.faults.lost_time import Spent, spent
 from tests.faults.materials import digests, files
 from tests.faults.operations import Digests, Operation, Place, operations_at, quietly
 from tests.s3_servers import S3_KINDS, S3_PASSING, s3_subset
@@ -27,22 +28,8 @@ DEADLINE = 1.5
 RETRY = ba.Retry(wait=0.001, idle=0.1, deadline=DEADLINE)
 TIMES_OVER = 3
 """Deadlines that a run may take: an operation is a few calls, and each has its own deadline."""
-
-
-@dataclass
-class Findings:
-    """What all runs came to."""
-
-    runs: int = 0
-    faulted: int = 0
-    ends: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
-    wrong: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        ends = ", ".join(f"{name} {count}" for name, count in self.ends.most_common())
-        text = f"{self.runs} runs, {self.faulted} faulted requests; the slowest took {self.slowest:.1f} s; {ends}"
-        return "\n".join([text, f"{len(self.wrong)} wrong", *self.wrong])
+HANGS = 10 * TIMES_OVER
+"""Deadlines after which a run counts as late, whatever the machine did meanwhile."""
 
 
 @contextmanager
@@ -87,12 +74,12 @@ def run(place: Place, operations: Mapping[str, Operation], found: Findings, shor
             for where, plan, must in plans(count, kind, short and bool((number + 1) % 3)):
                 place.renew()
                 what = f"{place.name}: {name}: {kind} {where}"
-                begin, wrong = time.monotonic(), _one(place, operation, plan, right, before, found)
-                found.slowest = max(found.slowest, time.monotonic() - begin)
-                if wrong == "" or (wrong != "right" and not (must and kind in place.passing) and wrong[0] == "!"):
-                    continue
-                if wrong != "right":
-                    found.wrong.append(f"{what}: {wrong}")
+                end, said = _one(place, operation, plan, right, before, found)
+                if end == "error" and must and kind in place.passing:
+                    end = "not tried again"
+                found.ends[end] += 1
+                if end not in ("right", "error"):
+                    found.wrong.append(f"{what}: {end}: {said}")
                     print(found.wrong[-1], flush=True)
 
 
@@ -108,62 +95,79 @@ def _requests(place: Place, operation: Operation) -> int:
     return len(place.server.requests)
 
 
-def _one(place: Place, operation: Operation, plan: Plan, right: Digests, before: list[Digests], found: Findings) -> str:
-    """``right``, or ``!`` and the error's name where it is a good one, or what is wrong."""
+def is_late(took: Spent, deadline: float) -> bool:
+    """Whether a run took longer than its deadlines allow, without what the machine gave to others."""
+    return took.judged > TIMES_OVER * deadline or took.seconds > HANGS * deadline
+
+
+def _one(
+    place: Place, operation: Operation, plan: Plan, right: Digests, before: list[Digests], found: Findings
+) -> tuple[str, str]:
+    """How a run ended (a word of `tests.faults.findings.ENDS`), and what is to be said of it."""
     server = place.server
     server.requests.clear()
     server.plan, seen, error = plan, server.faulted, None
-    begin = time.monotonic()
+    got: Digests = {}
     try:
-        got = quietly(lambda: operation.run(place))
+        with spent() as took:
+            got = quietly(lambda: operation.run(place))
     except ByteatlasError as raised:
         error = raised
     except Exception as raised:
-        return f"raw {type(raised).__name__}: {raised}"
+        return "raw", f"{type(raised).__name__}: {raised}"
     finally:
-        seconds = time.monotonic() - begin
         asked = list(server.requests)
         server.plan = lambda number, method, path: None
-        found.runs += 1
-        found.faulted += server.faulted - seen
-    if seconds > TIMES_OVER * place.access.retry.deadline:
-        return f"took {seconds:.1f} s"
-    found.ends["right" if error is None else type(error).__name__] += 1
+        found.count(server.faulted - seen, took)
+    if is_late(took, place.access.retry.deadline):
+        return "late", f"took {took}; ended with {error}"
+    if error is not None:
+        found.errors[type(error).__name__] += 1
     if operation.after is not None:
         got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
         if got != right and not (error is not None and got in before):
-            return f"holds {got} after {error}"
+            return difference(got, right), f"holds {got} after {error}"
     elif error is None and got != right:
-        return f"gives {[k for k in right if got.get(k) != right[k]]} wrong"
-    return "right" if error is None else _said(place, error, asked)
+        return difference(got, right), f"gives {[k for k in right if got.get(k) != right[k]]} wrong"
+    return ("right", "") if error is None else _said(place, error, asked)
 
 
-def _said(place: Place, error: ByteatlasError, asked: list[tuple[str, str, str | None]]) -> str:
+def difference(got: Digests, right: Digests) -> str:
+    """``partial`` where all that is there is right, and something is not there; else ``wrong``."""
+    return "partial" if got.items() < right.items() else "wrong"
+
+
+def _said(place: Place, error: ByteatlasError, asked: list[tuple[str, str, str | None]]) -> tuple[str, str]:
     """Whether an error says where. s3fs asks for the size at times that the server does not get to see."""
     url = error.url if isinstance(error, FetchFailed) else str(error)
     if place.base not in url:
-        return f"does not say where: {type(error).__name__}: {error}"
+        return "no place", f"does not say where: {type(error).__name__}: {error}"
     ranges = [r for method, path, r in asked if path.rstrip("/").endswith(url.rpartition("/")[2])]
     if isinstance(error, FetchFailed) and error.range is None and ranges and all(ranges) and place.name != "s3fs":
-        return f"does not say which range: {error}"
-    return f"!{type(error).__name__}: {error}"
+        return "no place", f"does not say which range: {error}"
+    return "error", f"{type(error).__name__}: {error}"
 
 
 def main(arguments: list[str]) -> int:
-    found, begin = Findings(), time.monotonic()
+    begin, wrong = time.monotonic(), 0
     only = next((a.partition("=")[2] for a in arguments if a.startswith("only=")), "")
     wanted = [a for a in arguments if "=" not in a and not a.startswith("-")]
+    short = "--short" in arguments
     with tempfile.TemporaryDirectory() as folder, places(files(Path(folder))) as servers:
         for place in servers:
             if wanted and place.name not in wanted:
                 continue
+            found = Findings()
             for name, operation in operations_at(place).items():
                 if only in name:
-                    run(place, {name: operation}, found, "--short" in arguments)
+                    run(place, {name: operation}, found, short)
                     print(f"{time.monotonic() - begin:6.0f} s {place.name}: {name}: {found.runs} runs, "
-                          f"{found.faulted} faults, {len(found.wrong)} wrong", flush=True)  # fmt: skip
-    print(found)
-    return bool(found.wrong)
+                          f"{found.faulted} faults, {len(found.wrong)} not as they must be", flush=True)  # fmt: skip
+            print(f"{place.name}: {found}", flush=True)
+            wrong += len(found.wrong)
+            if "--write" in arguments and not only:
+                write_row(row_of(place, found, short))
+    return bool(wrong)
 
 
 if __name__ == "__main__":
