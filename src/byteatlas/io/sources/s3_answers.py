@@ -13,7 +13,7 @@ from typing import Any
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import SourceRecord
-from byteatlas.io.sources.answers import check_part, check_whole
+from byteatlas.io.sources.answers import check_no_page, check_part, check_whole
 from byteatlas.types import ByteRange
 
 AT_ONCE = 64
@@ -21,11 +21,6 @@ AT_ONCE = 64
 MOST = 1 << 62
 """Bytes of an object: more than any has."""
 Learn = Callable[[SourceRecord], None]
-
-
-def can_be_asked(fs: Any) -> bool:
-    """Whether a file system is s3fs, in a version whose requests can be made here, with a loop of its own."""
-    return hasattr(fs, "_call_s3") and hasattr(fs, "split_path") and not fs.asynchronous
 
 
 def parts(fs: Any, path: str, url: str, ranges: Sequence[ByteRange], seconds: float, learn: Learn) -> list[Any]:
@@ -62,6 +57,7 @@ def whole(fs: Any, path: str, url: str, known: SourceRecord, learn: Learn) -> by
             data = bytes(await body.read())
         if size is not None and len(data) != size:
             raise FetchFailed(url, f"{len(data)} of {size} bytes came back", transient=True)
+        check_no_page(url, headers, data)
         learn(SourceRecord(len(data), headers.get("ETag")))
         return data
 
