@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+QUIET = 1.3
+"""What a quiet machine's slowness comes to, at the most."""
 TASKS = Path("/proc/self/task")
 
 
@@ -48,6 +50,18 @@ def spent(tasks: Path = TASKS) -> Iterator[Spent]:
         found.seconds = time.monotonic() - begin
         idle = max(0.0, found.seconds - (time.process_time() - cpu))
         found.lost = min(lost_between(queued, after), idle)
+
+
+def slowness(samples: int = 5) -> float:
+    """How many times slower than alone a thread gets on here just now: at least 1, and that on a quiet machine."""
+    ratios = []
+    for _ in range(samples):
+        begin, cpu = time.perf_counter(), time.thread_time()
+        while time.thread_time() - cpu < 0.005:
+            pass
+        ratios.append((time.perf_counter() - begin) / (time.thread_time() - cpu))
+    found = sorted(ratios)[samples // 2]
+    return found if found > QUIET else 1.0
 
 
 def waited(tasks: Path = TASKS) -> dict[str, float]:

@@ -11,23 +11,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from tests.fault_server import KINDS, PASSING, Plan, at_random, burst, faulty, from_then_on
-from tests.faults.findings import Findings, row_of, write_row
-from tests.faults.lost_time import Spent, spent
+from tests.faults.findings import OF_TIME, Findings, row_of, write_row
+from tests.faults.lost_time import Spent, slowness, spent
 from tests.faults.materials import digests, files
 from tests.faults.operations import Digests, Operation, Place, operations_at, quietly
 from tests.s3_servers import S3_KINDS, S3_PASSING, s3_subset
 
 import byteatlas as ba
 from byteatlas.errors import ByteatlasError, FetchFailed
+from byteatlas.values import replace
 
 DEADLINE = 1.5
 RETRY = ba.Retry(wait=0.001, idle=0.1, deadline=DEADLINE)
 TIMES_OVER = 3
 """Deadlines that a run may take: an operation is a few calls, and each has its own deadline."""
+TRIES = 4
+"""How often a run is made in which a time-out came too early or too late while the machine did something else."""
+MOST_SLOW = 4.0
+"""Times that time-outs grow with the machine's slowness, at the most."""
 HANGS = 10 * TIMES_OVER
 """Deadlines after which a run counts as late, whatever the machine did meanwhile."""
 
@@ -64,23 +69,47 @@ def plans(requests: int, kind: str, short: bool) -> Iterator[tuple[str, Plan, bo
 def run(place: Place, operations: Mapping[str, Operation], found: Findings, short: bool = False) -> None:
     """Every kind of fault at every place of some operations."""
     for name, operation in operations.items():
-        place.renew()
-        place.server.requests.clear()
-        right = _done(place, operation)
-        count = len(place.server.requests) if operation.after is None else _requests(place, operation)
-        place.renew()
-        before = [digests(ba.open(place.at(other), access=place.access)) for other in operation.fault_free]
+        right, count, before = _fault_free(place, operation, found)
         for number, kind in enumerate(place.kinds):
             for where, plan, must in plans(count, kind, short and bool((number + 1) % 3)):
-                place.renew()
                 what = f"{place.name}: {name}: {kind} {where}"
-                end, said = _one(place, operation, plan, right, before, found)
-                if end == "error" and must and kind in place.passing:
-                    end = "not tried again"
+                for _ in range(TRIES):
+                    place.renew()
+                    end, said, took = _one(place, operation, plan, right, before, found)
+                    if end == "error" and must and kind in place.passing:
+                        end = "not tried again"
+                    if end not in OF_TIME or took.lost < RETRY.idle:
+                        break
+                    found.repeated += 1
+                    _adapt(place, found)
                 found.ends[end] += 1
                 if end not in ("right", "error"):
                     found.wrong.append(f"{what}: {end}: {said}")
                     print(found.wrong[-1], flush=True)
+
+
+def _adapt(place: Place, found: Findings, least: float = 1.0) -> None:
+    """Time-outs as long as the machine is slow; on a quiet one they are those of `RETRY`."""
+    found.slowness = factor = min(max(slowness(), least), MOST_SLOW)
+    retry = ba.Retry(wait=RETRY.wait, idle=RETRY.idle * factor, deadline=RETRY.deadline * factor)
+    if place.access.retry.deadline <= MOST_SLOW * RETRY.deadline:  # else somebody wants to be patient
+        place.access = replace(place.access, retry=retry)
+
+
+def _fault_free(place: Place, operation: Operation, found: Findings) -> tuple[Digests, int, list[Digests]]:
+    """What an operation gives, after how many requests, and what may be found where it fails."""
+    for least in (1.0, 2.0, MOST_SLOW, MOST_SLOW):
+        _adapt(place, found, least)
+        with suppress(FetchFailed):
+            place.renew()
+            place.server.requests.clear()
+            right = _done(place, operation)
+            count = len(place.server.requests) if operation.after is None else _requests(place, operation)
+            place.renew()
+            before = [digests(ba.open(place.at(other), access=place.access)) for other in operation.fault_free]
+            _adapt(place, found)
+            return right, count, before
+    raise AssertionError("the machine is too busy for any time-out")
 
 
 def _done(place: Place, operation: Operation) -> Digests:
@@ -102,8 +131,8 @@ def is_late(took: Spent, deadline: float) -> bool:
 
 def _one(
     place: Place, operation: Operation, plan: Plan, right: Digests, before: list[Digests], found: Findings
-) -> tuple[str, str]:
-    """How a run ended (a word of `tests.faults.findings.ENDS`), and what is to be said of it."""
+) -> tuple[str, str, Spent]:
+    """How a run ended (a word of `tests.faults.findings.ENDS`), what is to be said of it, and what it took."""
     server = place.server
     server.requests.clear()
     server.plan, seen, error = plan, server.faulted, None
@@ -114,22 +143,22 @@ def _one(
     except ByteatlasError as raised:
         error = raised
     except Exception as raised:
-        return "raw", f"{type(raised).__name__}: {raised}"
+        return "raw", f"{type(raised).__name__}: {raised}", took
     finally:
         asked = list(server.requests)
         server.plan = lambda number, method, path: None
         found.count(server.faulted - seen, took)
     if is_late(took, place.access.retry.deadline):
-        return "late", f"took {took}; ended with {error}"
+        return "late", f"took {took}; ended with {error}", took
     if error is not None:
         found.errors[type(error).__name__] += 1
     if operation.after is not None:
         got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
         if got != right and not (error is not None and got in before):
-            return difference(got, right), f"holds {got} after {error}"
+            return difference(got, right), f"holds {got} after {error}", took
     elif error is None and got != right:
-        return difference(got, right), f"gives {[k for k in right if got.get(k) != right[k]]} wrong"
-    return ("right", "") if error is None else _said(place, error, asked, took)
+        return difference(got, right), f"gives {[k for k in right if got.get(k) != right[k]]} wrong", took
+    return (*(("right", "") if error is None else _said(place, error, asked, took)), took)
 
 
 def difference(got: Digests, right: Digests) -> str:
@@ -169,7 +198,8 @@ def main(arguments: list[str]) -> int:
                 if only in name:
                     run(place, {name: operation}, found, short)
                     print(f"{time.monotonic() - begin:6.0f} s {place.name}: {name}: {found.runs} runs, "
-                          f"{found.faulted} faults, {len(found.wrong)} not as they must be", flush=True)  # fmt: skip
+                          f"{found.faulted} faults, {len(found.wrong)} not as they must be; "
+                          f"the machine is {found.slowness:.1f} times slower than alone", flush=True)  # fmt: skip
             print(f"{place.name}: {found}", flush=True)
             wrong += len(found.wrong)
             if "--write" in arguments and not only:

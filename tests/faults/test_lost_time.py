@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.faults.lost_time import Spent, lost_between, spent, waited
+from tests.faults.lost_time import QUIET, Spent, lost_between, slowness, spent, waited
 from tests.faults.matrix import DEADLINE, HANGS, TIMES_OVER, is_late
 
 
@@ -33,6 +33,15 @@ def test_it_never_takes_off_what_the_process_itself_used(tmp_path: Path) -> None
         while time.process_time() < until:
             pass
     assert 0.04 < found.judged <= found.seconds
+
+
+def test_slowness_is_that_of_a_quiet_machine_or_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10**6))
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock) * 0.004)
+    for wall, expected in ((0.012 * QUIET * 0.9, 1.0), (0.036, 3.0)):
+        ticks = iter(range(10**6))
+        monkeypatch.setattr(time, "perf_counter", lambda ticks=ticks, wall=wall: next(ticks) * wall)
+        assert slowness() == pytest.approx(expected)
 
 
 def test_an_error_is_measured_too() -> None:
