@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tests.faults.lost_time import Spent
-from tests.faults.operations import Place, operations_at
 
 PAGE = Path(__file__).parents[2] / "docs" / "status" / "faults.md"
 ENDS = {
@@ -48,6 +47,17 @@ class Findings:
         self.lost += took.lost
         self.slowest = max(self.slowest, took, key=lambda s: s.judged)
 
+    def add(self, other: Findings) -> None:
+        """What other runs came to, too."""
+        self.runs += other.runs
+        self.faulted += other.faulted
+        self.ends += other.ends
+        self.errors += other.errors
+        self.slowest = max(self.slowest, other.slowest, key=lambda s: s.judged)
+        self.lost += other.lost
+        self.repeated += other.repeated
+        self.wrong += other.wrong
+
     def __str__(self) -> str:
         ends = ", ".join(f"{name} {self.ends[name]}" for name in ENDS)
         errors = ", ".join(f"{name} {count}" for name, count in self.errors.most_common())
@@ -62,9 +72,9 @@ Row: TypeAlias = dict[str, str]
 COLUMNS = ("place", "extent", "kinds of faults", "operations", "runs", "faulted requests", *ENDS, "slowest")
 
 
-def row_of(place: Place, found: Findings, short: bool) -> Row:
-    numbers = (len(place.kinds), len(operations_at(place)), found.runs, found.faulted, *map(found.ends.get, ENDS))
-    cells = (place.name, "short" if short else "whole", *(f"{n or 0:,}" for n in numbers))
+def row_of(place: str, kinds: int, operations: int, found: Findings, short: bool) -> Row:
+    numbers = (kinds, operations, found.runs, found.faulted, *map(found.ends.get, ENDS))
+    cells = (place, "short" if short else "whole", *(f"{n or 0:,}" for n in numbers))
     return dict(zip(COLUMNS, (*cells, f"{found.slowest.judged:.1f} s"), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""``python -m tests.faults.matrix [--short] [--write] [PLACE...] [only=OPERATION]``: every fault in every operation.
+"""``python -m tests.faults.matrix [--short] [--write] [PLACE...] [only=OPERATION] [jobs=N]``: every fault in every operation.
 
 A run does one operation while a server answers some requests wrongly, and ends in one of two ways: the right values,
 or an error of ours in time that says where. All else is told, and makes the command fail. ``--write`` puts the figures
@@ -11,7 +11,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.fault_server import KINDS, PASSING, Plan, at_random, burst, faulty, from_then_on
@@ -31,7 +33,7 @@ TIMES_OVER = 3
 """Deadlines that a run may take: an operation is a few calls, and each has its own deadline."""
 TRIES = 4
 """How often a run is made in which a time-out came too early or too late while the machine did something else."""
-MOST_SLOW = 4.0
+MOST_SLOW = 2.0
 """Times that time-outs grow with the machine's slowness, at the most."""
 HANGS = 10 * TIMES_OVER
 """Deadlines after which a run counts as late, whatever the machine did meanwhile."""
@@ -184,26 +186,37 @@ def _said(
     return "error", f"{type(error).__name__}: {error}"
 
 
-def main(arguments: list[str]) -> int:
-    begin, wrong = time.monotonic(), 0
-    only = next((a.partition("=")[2] for a in arguments if a.startswith("only=")), "")
-    wanted = [a for a in arguments if "=" not in a and not a.startswith("-")]
-    short = "--short" in arguments
+def share(name: str, only: str, number: int, jobs: int, short: bool) -> tuple[Findings, int, int]:
+    """What every so-manieth operation of a place comes to, from the one with this number on; how many kinds of faults
+    and operations there are."""
+    found, begin = Findings(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder, places(files(Path(folder))) as servers:
-        for place in servers:
-            if wanted and place.name not in wanted:
-                continue
+        place = next(place for place in servers if place.name == name)
+        operations = operations_at(place)
+        for what in [what for what in operations if only in what][number::jobs]:
+            run(place, {what: operations[what]}, found, short)
+            print(f"{time.monotonic() - begin:6.0f} s {name}: {what}: {found.runs} runs, {found.faulted} faults, "
+                  f"{len(found.wrong)} not as they must be; the machine is {found.slowness:.1f} times slower than alone",
+                  flush=True)  # fmt: skip
+        return found, len(place.kinds), len(operations)
+
+
+def main(arguments: list[str]) -> int:
+    wrong = 0
+    given = dict(a.split("=", 1) for a in arguments if "=" in a)
+    wanted = [a for a in arguments if "=" not in a and not a.startswith("-")] or ["HTTP", "obstore", "s3fs"]
+    only, jobs, short = given.get("only", ""), int(given.get("jobs", 1)), "--short" in arguments
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
+        for name in wanted:
+            shares = [processes.submit(share, name, only, number, jobs, short) for number in range(jobs)]
             found = Findings()
-            for name, operation in operations_at(place).items():
-                if only in name:
-                    run(place, {name: operation}, found, short)
-                    print(f"{time.monotonic() - begin:6.0f} s {place.name}: {name}: {found.runs} runs, "
-                          f"{found.faulted} faults, {len(found.wrong)} not as they must be; "
-                          f"the machine is {found.slowness:.1f} times slower than alone", flush=True)  # fmt: skip
-            print(f"{place.name}: {found}", flush=True)
+            for future in shares:
+                part, kinds, operations = future.result()
+                found.add(part)
+            print(f"{name}: {found}", flush=True)
             wrong += len(found.wrong)
             if "--write" in arguments and not only:
-                write_row(row_of(place, found, short))
+                write_row(row_of(name, kinds, operations, found, short))
     return bool(wrong)
 
 

@@ -252,6 +252,33 @@ def test_earthdata_denies(archive: str, bucket: Bucket, monkeypatch: pytest.Monk
         Earthdata(None, archive)("s3://my-bucket/a")
 
 
+@pytest.mark.parametrize("keys", [{}, {"error": "no"}, {"accessKeyId": KEY, "secretAccessKey": "", "sessionToken": "s"},
+                                  {"accessKeyId": KEY, "secretAccessKey": "hush"}, {"accessKeyId": 7}])  # fmt: skip
+def test_earthdata_answers_without_keys(
+    archive: str, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any]
+) -> None:
+    """Otherwise the keys of the environment would be tried, and show elsewhere."""
+    monkeypatch.setattr(_Archive, "keys", keys)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mine")
+    bucket.region = "us-west-2"
+    how = Access(
+        {"s3://bucket/": {"endpoint_url": bucket.url}}, credentials={"s3://bucket/": Earthdata(archive, archive)}
+    )
+    with pytest.raises(FetchFailed, match=r"its answer has no (accessKeyId|secretAccessKey|sessionToken)") as found:
+        how.open(bucket.at("a.bin")).read_all()
+    assert found.value.denied
+    assert "hush" not in str(found.value)
+    assert not bucket.requests
+
+
+def test_earthdata_answers_without_a_token(archive: str, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Archive, "token", "")
+    with pytest.raises(FetchFailed, match="no access_token") as found:
+        Earthdata(archive, archive)("s3://bucket/a")
+    assert found.value.denied
+
+
 def test_static_options_stay_beside_them() -> None:
     with serve({"/a": b"abc"}) as web:
         how = Access({f"{web.url}/": {"headers": {"x": "1"}}}, credentials={f"{web.url}/": "environment"})
