@@ -1,4 +1,4 @@
-"""``python -m tests.faults.matrix [--short] [--write] [PLACE...] [only=OPERATION] [jobs=N]``: every fault in every operation.
+"""``python -m tests.faults.matrix [--short] [--write] [PLACE...] [only=OPERATION] [jobs=N]``: faults in all operations.
 
 A run does one operation while a server answers some requests wrongly, and ends in one of two ways: the right values,
 or an error of ours in time that says where. All else is told, and makes the command fail. ``--write`` puts the figures
@@ -196,7 +196,7 @@ def share(name: str, only: str, number: int, jobs: int, short: bool) -> tuple[Fi
         for what in [what for what in operations if only in what][number::jobs]:
             run(place, {what: operations[what]}, found, short)
             print(f"{time.monotonic() - begin:6.0f} s {name}: {what}: {found.runs} runs, {found.faulted} faults, "
-                  f"{len(found.wrong)} not as they must be; the machine is {found.slowness:.1f} times slower than alone",
+                  f"{len(found.wrong)} not as they must be; the machine is {found.slowness:.1f} times too slow",
                   flush=True)  # fmt: skip
         return found, len(place.kinds), len(operations)
 

@@ -145,14 +145,14 @@ class SecondChoice:
 def test_a_denied_first_choice(backend: Any, keys: set[str]) -> None:
     with s3_subset({"f/a.bin": b"from the bucket"}) as bucket, serve({"/there/f/a.bin": b"over the web"}) as web:
         bucket.keys = keys
-        provider = {"s3://bucket/": SecondChoice(f"{web.url}/there")}
+        provider = {"s3://bucket/": SecondChoice(f"{web.url}/there/")}
         how = Access({"s3://bucket/": {"endpoint_url": bucket.url}}, backend=backend, credentials=provider)
         source = how.open(bucket.at("f/a.bin"))
         assert bytes(source.read_all()) == (b"from the bucket" if keys else b"over the web")
         assert bool(web.requests) is not bool(keys)
         bucket.plan = lambda number, method, path: "503"
         if keys:
-            with pytest.raises(FetchFailed, match="503") as found:
+            with pytest.raises(FetchFailed, match=r"503|SlowDown") as found:
                 how.open(bucket.at("f/a.bin")).read_all()
             assert not found.value.denied
             assert not web.requests, "an outage is no refusal"
