@@ -20,6 +20,8 @@ AT_ONCE = 64
 """Requests under way at a time."""
 MOST = 1 << 62
 """Bytes of an object: more than any has."""
+LOOKED_AT = ("ETag", "Content-Length", "Content-Range", "Content-Type")
+"""Headers of an answer that count here."""
 Learn = Callable[[SourceRecord], None]
 
 
@@ -82,16 +84,13 @@ async def _answer(fs: Any, path: str, **more: str) -> AsyncIterator[tuple[Any, i
     What S3 stores is never packed on the way: a Content-Encoding there is something that the object's owner says of its
     bytes. Its times are told in other words elsewhere, and do not compare.
     """
-    from multidict import CIMultiDict
-
     bucket, key, version = fs.split_path(path)
     asked = {**getattr(fs, "req_kw", {}), **more, **({"VersionId": version} if version else {})}
     answer = await fs._call_s3("get_object", Bucket=bucket, Key=key, **asked)
     try:
         about = answer["ResponseMetadata"]
-        headers: CIMultiDict[str] = CIMultiDict(about["HTTPHeaders"])
-        for name in ("Content-Encoding", "Last-Modified"):
-            headers.popall(name, None)
+        given = {name.lower(): value for name, value in about["HTTPHeaders"].items()}
+        headers = {name: given[name.lower()] for name in LOOKED_AT if name.lower() in given}
         yield answer["Body"], about["HTTPStatusCode"], headers
     finally:
         answer["Body"].close()
