@@ -155,7 +155,10 @@ def _one(
     if error is not None:
         found.errors[type(error).__name__] += 1
     if operation.after is not None:
-        got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
+        try:
+            got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
+        except ByteatlasError as left:
+            return "partial", f"what is left cannot be read: {left}; after {error}", took
         if got != right and not (error is not None and got in before):
             return difference(got, right), f"holds {got} after {error}", took
     elif error is None and got != right:
