@@ -71,7 +71,8 @@ class ServedTree:
 
     def __init__(self, node: Node, zarr_format: ZarrFormat, options: ServeOptions, cache: ByteCache) -> None:
         self.zarr_format, self._options, self._cache = zarr_format, options, cache
-        view = NormalisedView(node, NormaliseOptions(zarr_format=zarr_format, compression="zstd", level=options.level))
+        how = NormaliseOptions(zarr_format=zarr_format, compression=options.compression, level=options.level)
+        view = NormalisedView(node, how)
         self.refused: dict[str, Unsupported | Any] = dict(view.refused)
         self.arrays: dict[str, ServedArray] = {}
         for path, normal in view.arrays.items():
