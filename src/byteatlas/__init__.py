@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
     from byteatlas.scanning.contract import ScanOptions
+    from byteatlas.stac import StacOptions, stac_item
     from byteatlas.verifying.options import VerifyOptions
     from byteatlas.verifying.report import VerifyItem, VerifyReport
     from byteatlas.virtualizarr import from_virtual
@@ -128,6 +129,7 @@ __all__ = [
     "ScanReport",
     "SourceChanged",
     "SourceState",
+    "StacOptions",
     "Unsupported",
     "Values",
     "VerifyItem",
@@ -164,6 +166,7 @@ __all__ = [
     "scan",
     "scan_many",
     "select",
+    "stac_item",
     "to_model",
     "verify",
     "write",
@@ -211,6 +214,7 @@ _PLACES = {
     "byteatlas.scanning.contract": "ScanOptions",
     "byteatlas.verifying.report": "VerifyItem VerifyReport",
     "byteatlas.verifying.options": "VerifyOptions",
+    "byteatlas.stac": "StacOptions stac_item",
     "byteatlas.virtualizarr": "from_virtual",
     "byteatlas.zarr_stores.opening": "zarr_store",
 }
