@@ -11,8 +11,9 @@ from byteatlas.types import JSON
 
 ZARR = "application/vnd.zarr"
 SUFFIXES = {
-    ".json": "application/json", ".parquet": "application/vnd.apache.parquet", ".parq": "application/vnd.apache.parquet",
-    ".zarr": ZARR, ".nc": "application/netcdf", ".nc4": "application/netcdf", ".h5": "application/x-hdf5",
+    ".json": "application/json", ".parquet": "application/vnd.apache.parquet",
+    ".parq": "application/vnd.apache.parquet", ".zarr": ZARR,
+    ".nc": "application/netcdf", ".nc4": "application/netcdf", ".h5": "application/x-hdf5",
     ".hdf5": "application/x-hdf5", ".he5": "application/x-hdf5", ".hdf": "application/x-hdf",
     ".tif": "image/tiff; application=geotiff", ".tiff": "image/tiff; application=geotiff",
     ".grib": "application/wmo-GRIB2", ".grib2": "application/wmo-GRIB2", ".grb2": "application/wmo-GRIB2",

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeGuard
 
 from byteatlas.api.indexing import load
 from byteatlas.api.opening import Openable, how_for
@@ -87,15 +88,21 @@ def _opened(target: Openable | Node, access: Access, options: StacOptions) -> tu
     virtual: VirtualNode | None = None
     root: object = target
     if not isinstance(target, (Group, Array)):
-        if isinstance(target, (VirtualArray, VirtualGroup)) or is_references(target):
-            virtual = load(target, access=access)  # type: ignore[arg-type]
-        elif isinstance(target, (str, os.PathLike)) and options.sources:
-            if kind_of(os.fspath(target), access) != "zarr":
-                virtual = load(target, access=access)
+        if isinstance(target, (VirtualArray, VirtualGroup)):
+            virtual = target
+        elif isinstance(target, dict) and is_references(target):
+            virtual = load(target, access=access)
+        elif options.sources and _is_map(target, access):
+            virtual = load(target, access=access)
         root = open_target(target if virtual is None else virtual, access=access)
     if not isinstance(root, Group):
         raise BadRequest("an item describes a group of arrays with their coordinates, and this is one array")
     return root, virtual
+
+
+def _is_map(target: object, access: Access) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether a place has a map or an archive, which leads to files."""
+    return isinstance(target, (str, os.PathLike)) and kind_of(os.fspath(target), access) != "zarr"
 
 
 def _properties(root: Group, arrays: Mapping[str, Array], grid: Grid | None, options: StacOptions) -> dict[str, JSON]:
@@ -129,8 +136,7 @@ def _stated_times(root: Group) -> dict[str, JSON] | None:
         known = StacOptions(start=start or end or "none", end=end or start or "none")
     except BadRequest:
         return None
-    assert known.start is not None and known.end is not None
-    return times.overall([(known.start, known.end)])
+    return times.overall([(str(known.start), str(known.end))])
 
 
 def _box(root: Group, arrays: Mapping[str, Array], grid: Grid | None) -> Box | None:

@@ -72,6 +72,7 @@ def test_item_of_a_grid(tmp_path: Path) -> None:
 
     read = pystac.Item.from_dict(item)
     cube = DatacubeExtension.ext(read)
+    assert cube.variables is not None
     assert {n: d.dim_type for n, d in cube.dimensions.items()} == {
         "lat": "spatial",
         "lon": "spatial",
