@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
     from byteatlas.io.retry import Retry
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
     from byteatlas.manifest.model import ReportItem, ScanReport, VirtualArray, VirtualGroup
     from byteatlas.manifest.ops.sources import SourceState
     from byteatlas.manifest.options import MapWriteOptions
@@ -110,6 +111,7 @@ __all__ = [
     "FromName",
     "FromVariable",
     "Group",
+    "IcechunkOptions",
     "InvalidMetadata",
     "LevelOptions",
     "MapWriteOptions",
@@ -207,6 +209,7 @@ _PLACES = {
     "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
     "byteatlas.io.retry": "Retry",
+    "byteatlas.manifest.foreign.icechunk.options": "IcechunkOptions",
     "byteatlas.manifest.model": "ReportItem ScanReport VirtualArray VirtualGroup",
     "byteatlas.manifest.ops.sources": "SourceState",
     "byteatlas.manifest.options": "MapWriteOptions",

@@ -90,9 +90,7 @@ def _opened(target: Openable | Node, access: Access, options: StacOptions) -> tu
     if not isinstance(target, (Group, Array)):
         if isinstance(target, (VirtualArray, VirtualGroup)):
             virtual = target
-        elif isinstance(target, dict) and is_references(target):
-            virtual = load(target, access=access)
-        elif options.sources and _is_map(target, access):
+        elif (isinstance(target, dict) and is_references(target)) or (options.sources and _is_map(target, access)):
             virtual = load(target, access=access)
         root = open_target(target if virtual is None else virtual, access=access)
     if not isinstance(root, Group):

@@ -151,5 +151,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(["stac", str(path), "-o", str(tmp_path / "item.json"), "--bbox", "0", "1", "2", "3", "--id", "me"]) == 0
     item = validated(json.loads((tmp_path / "item.json").read_text()))
     assert (item["id"], item["bbox"]) == ("me", [0.0, 1.0, 2.0, 3.0])
+    assert capsys.readouterr().out.startswith("wrote ")
     assert run(["stac", str(path)]) == 0
     assert json.loads(capsys.readouterr().out)["assets"]["map"]["href"] == str(path)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from byteatlas.cli.common import storage_option
+from byteatlas.cli.common import json_option, storage_option
+from byteatlas.cli.map_io import said
 from byteatlas.io.access import Access
 
 
@@ -23,6 +24,7 @@ from byteatlas.io.access import Access
 @click.option("--end", metavar="TIME", help="The same; default: from time coordinates, or the start.")
 @click.option("--sources", is_flag=True, help="The files that the map leads to are assets, too.")
 @storage_option
+@json_option
 def stac(
     target: str,
     output: str | None,
@@ -33,6 +35,7 @@ def stac(
     end: str | None,
     sources: bool,
     access: Access,
+    as_json: bool,
 ) -> None:
     """Describe a map, an archive or a Zarr store as a STAC Item, with its data cube and its grid.
 
@@ -51,3 +54,4 @@ def stac(
         click.echo(text)
     else:
         Path(output).write_text(text + "\n", encoding="utf-8")
+        said(as_json, output)

@@ -17,6 +17,7 @@ from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.ops.version3 import as_version3
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
+from byteatlas.meta.dtypes.names import PLAIN, STRING
 from byteatlas.meta.json_text import json_text, quoted
 from byteatlas.meta.model import RegularGrid
 from byteatlas.types import JSON
@@ -86,14 +87,15 @@ def _documents(node: VirtualNode, options: MapWriteOptions) -> tuple[dict[str, J
         return *node_documents(as_version3(node)), False
     documents, arrays = node_documents(node)
     versions = {key.endswith("zarr.json") for key in documents}
-    if len(versions) < 2 or options.zarr_format == 2 or not all(_is_regular(array) for array in arrays):
+    if len(versions) < 2 or options.zarr_format == 2 or not all(_is_usual(array) for array in arrays):
         return documents, arrays, False
     return *node_documents(as_version3(node)), True
 
 
-def _is_regular(array: WrittenArray) -> bool:
-    """Uneven chunks: readers that do not know them would open nothing of a tree whose documents are one."""
-    return isinstance(array.meta.grid, RegularGrid)
+def _is_usual(array: WrittenArray) -> bool:
+    """Uneven chunks and rare types: readers that do not know them would open nothing of a tree of one version."""
+    kind = array.meta.data_type
+    return isinstance(array.meta.grid, RegularGrid) and (kind.numpy in PLAIN or kind.name == STRING.name)
 
 
 def consolidate(documents: Mapping[str, JSON]) -> dict[str, JSON]:
