@@ -8,13 +8,13 @@ from byteatlas.errors import BadRequest
 from byteatlas.values import dataclass
 
 MIB = 1 << 20
-Compression: TypeAlias = Literal["zstd", "lz4"]
+ServedCompression: TypeAlias = Literal["zstd", "lz4"]
 
 
 def check_compression(name: object) -> None:
-    """Raises `BadRequest` for what is no `Compression`."""
-    if name not in get_args(Compression):
-        raise BadRequest(f"compression is {name}; known: {', '.join(get_args(Compression))}")
+    """Raises `BadRequest` for what is no `ServedCompression`."""
+    if name not in get_args(ServedCompression):
+        raise BadRequest(f"compression is {name}; known: {', '.join(get_args(ServedCompression))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class NormaliseOptions:
     """
 
     zarr_format: Literal[2, 3] = 3
-    compression: Compression | None = None
+    compression: ServedCompression | None = None
     level: int = 1
     most_chunk: int = 16 * MIB
     most_read: int = 128 * MIB

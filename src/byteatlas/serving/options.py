@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.policy import Policy
-from byteatlas.normalised.options import Compression, check_compression
+from byteatlas.normalised.options import ServedCompression, check_compression
 from byteatlas.values import dataclass
 
 LOOPBACK_ORIGINS = ("http://localhost", "http://127.0.0.1", "http://[::1]")
@@ -45,7 +45,7 @@ class ServeOptions:
     threads: int = 8
     timeout: float = 60.0
     max_age: int = 60
-    compression: Compression = "zstd"
+    compression: ServedCompression = "zstd"
     level: int = 1
     most_references: int = 200_000
     redirect: bool = False

@@ -13,7 +13,7 @@ from byteatlas.meta.conventions import step_of
 from byteatlas.stac.values import numbers, text_of
 from byteatlas.types import JSON
 
-Box: TypeAlias = tuple[float, float, float, float]
+DegreeBox: TypeAlias = tuple[float, float, float, float]
 EAST = ("degrees_east", "degree_east", "degree_e", "degrees_e", "degreee", "degreese")
 NORTH = ("degrees_north", "degree_north", "degree_n", "degrees_n", "degreen", "degreesn")
 """Units that CF has for longitudes and latitudes (sections 4.1 and 4.2), in small letters."""
@@ -29,7 +29,7 @@ def is_latitude(array: Array) -> bool:
     return text_of(array, "standard_name") == "latitude" or text_of(array, "units").lower() in NORTH
 
 
-def box_of(arrays: Mapping[str, Array]) -> Box | None:
+def box_of(arrays: Mapping[str, Array]) -> DegreeBox | None:
     """The box of the longitudes and latitudes among arrays; None where there are none of either."""
     longitudes = [v for v in map(_edges, filter(is_longitude, arrays.values())) if v is not None]
     latitudes = [v for v in map(_edges, filter(is_latitude, arrays.values())) if v is not None]
@@ -74,7 +74,7 @@ def _signed(degrees: float) -> float:
     return round((degrees + 180) % 360 - 180, 12)
 
 
-def geometry_of(box: Box) -> dict[str, JSON]:
+def geometry_of(box: DegreeBox) -> dict[str, JSON]:
     """A polygon; two where the box crosses the antimeridian (RFC 7946, section 3.1.9)."""
     west, south, east, north = box
     if west <= east:
@@ -88,7 +88,7 @@ def _ring(west: float, south: float, east: float, north: float) -> list[JSON]:
     return [corners]
 
 
-def stated(attributes: Mapping[str, Any]) -> Box | None:
+def stated(attributes: Mapping[str, Any]) -> DegreeBox | None:
     """The box that a data set states of itself (Attribute Convention for Data Discovery 1.3)."""
     names = ("geospatial_lon_min", "geospatial_lat_min", "geospatial_lon_max", "geospatial_lat_max")
     try:

@@ -23,9 +23,9 @@ from byteatlas.masking import without_secrets
 from byteatlas.stac import times
 from byteatlas.stac.assets import main_asset, source_assets
 from byteatlas.stac.cube import dimensions_of, helpers, variables_of
-from byteatlas.stac.extent import Box, box_of, geometry_of, stated
+from byteatlas.stac.extent import DegreeBox, box_of, geometry_of, stated
 from byteatlas.stac.options import StacOptions
-from byteatlas.stac.projection import Grid, fields_of, grid_of, projected_box
+from byteatlas.stac.projection import RasterGrid, fields_of, grid_of, projected_box
 from byteatlas.types import JSON
 
 VERSION = "1.1.0"
@@ -103,7 +103,9 @@ def _is_map(target: object, access: Access) -> TypeGuard[str | os.PathLike[str]]
     return isinstance(target, (str, os.PathLike)) and kind_of(os.fspath(target), access) != "zarr"
 
 
-def _properties(root: Group, arrays: Mapping[str, Array], grid: Grid | None, options: StacOptions) -> dict[str, JSON]:
+def _properties(
+    root: Group, arrays: Mapping[str, Array], grid: RasterGrid | None, options: StacOptions
+) -> dict[str, JSON]:
     found: dict[str, JSON] = {}
     for name, attribute in (("title", "title"), ("description", "summary")):
         text = _text(root, attribute)
@@ -137,7 +139,7 @@ def _stated_times(root: Group) -> dict[str, JSON] | None:
     return times.overall([(str(known.start), str(known.end))])
 
 
-def _box(root: Group, arrays: Mapping[str, Array], grid: Grid | None) -> Box | None:
+def _box(root: Group, arrays: Mapping[str, Array], grid: RasterGrid | None) -> DegreeBox | None:
     """From longitudes and latitudes, else what the data set states, else of the grid; None where nothing is placed."""
     found = box_of(arrays) or stated(root.attrs)
     if found is not None or grid is None:

@@ -11,7 +11,7 @@ from byteatlas.array.geo import georeference_of
 from byteatlas.errors import BadRequest
 from byteatlas.meta.affine import Affine
 from byteatlas.meta.conventions import CRS, Georeference
-from byteatlas.stac.extent import Box, around
+from byteatlas.stac.extent import DegreeBox, around
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass
 
@@ -23,23 +23,23 @@ EDGE = 201
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class RasterGrid:
     """One grid: its rows and columns, and where it lies. ``geographic``: its coordinates are degrees already."""
 
     shape: tuple[int, int]
     where: Georeference
 
 
-def grid_of(root: Group, arrays: Mapping[str, Array]) -> Grid | None:
+def grid_of(root: Group, arrays: Mapping[str, Array]) -> RasterGrid | None:
     """The grid of the rasters among arrays; None where there is none, or where they differ."""
-    found: list[Grid] = []
+    found: list[RasterGrid] = []
     for path, array in arrays.items():
         if array.ndim < 2:
             continue
         where = georeference_of(root, path)
         shape = _shape(array.dims or (), array.shape, where)
         if shape is not None and where.transform is not None:
-            found.append(Grid(shape, where))
+            found.append(RasterGrid(shape, where))
     return found[0] if found and all(_key(g) == _key(found[0]) for g in found) else None
 
 
@@ -50,11 +50,11 @@ def _shape(dims: tuple[str | None, ...], shape: Shape, where: Georeference) -> t
     return y, x
 
 
-def _key(grid: Grid) -> tuple[object, ...]:
+def _key(grid: RasterGrid) -> tuple[object, ...]:
     return grid.shape, grid.where.transform, repr(grid.where.crs)
 
 
-def fields_of(grid: Grid) -> dict[str, JSON]:
+def fields_of(grid: RasterGrid) -> dict[str, JSON]:
     """``proj:`` fields of a grid."""
     t, crs = grid.where.transform, grid.where.crs
     assert t is not None
@@ -84,7 +84,7 @@ def crs_fields(crs: CRS) -> dict[str, JSON]:
     return {}
 
 
-def projected_box(grid: Grid) -> Box:
+def projected_box(grid: RasterGrid) -> DegreeBox:
     """The box of a grid in degrees, by pyproj. Raises `BadRequest` where that is not there, or knows no such CRS."""
     crs, t = grid.where.crs, grid.where.transform
     hint = "give its bounding box: bbox=(west, south, east, north), or --bbox"
@@ -113,7 +113,7 @@ def projected_box(grid: Grid) -> Box:
     return west, min([south, *poles]), east, max([north, *poles])
 
 
-def _inside(grid: Grid, x: float, y: float) -> bool:
+def _inside(grid: RasterGrid, x: float, y: float) -> bool:
     """Whether a point lies on the grid."""
     t = grid.where.transform
     assert t is not None
