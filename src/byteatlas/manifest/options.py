@@ -98,7 +98,7 @@ class MapWriteOptions:
         consolidated: JSON: also write all metadata under one key, for readers that look for it there.
         zarr_format: JSON: 3 = all metadata as version 3, which zarr-python with byteatlas installed reads whatever the
             codecs. 2 = version 2 for each array that it can express. None = version 2, which the most readers know,
-            where it can express the whole tree, else 3 with ``consolidated``: readers show nodes of one version, and say
+            where it can express the whole tree, else 3 with ``consolidated``: readers show one version, and say
             nothing of the others. A tree with uneven chunks, or types other than numbers and text, which few
             readers know, is written as with 2.
         block: JSON: chunks that are turned into text at once.
