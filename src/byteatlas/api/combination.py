@@ -10,6 +10,7 @@ from byteatlas.api.indexing import load_among
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import Readable, References, Target, each_of, expect_group, expect_many, given_access
 from byteatlas.api.tree import VirtualTree, access_of, concatenated
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
@@ -50,6 +51,7 @@ def combine(
         Conflict: a difference that cannot be reconciled; a sentence for each, with the files and their values.
         Forbidden: coordinates in files that the input which names them has no right to.
     """
+    accept(VERBS, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress).result()
 
@@ -66,6 +68,7 @@ def plan_combine(
     **more: Any,
 ) -> Plan:
     """What `combine` would do with these inputs, and every difference it finds; nothing is combined."""
+    accept(VERBS, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress).plan
 
@@ -83,6 +86,7 @@ def prepare_combine(
     **more: Any,
 ) -> PreparedTree:
     """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
+    accept(VERBS, names=names, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress, names)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from byteatlas.api.targets import Readable, References, Target, access_for, expect, is_references, place_of
 from byteatlas.api.tree import VirtualTree, rooted, tree
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest, Unsupported
 from byteatlas.io.access import DEFAULT, AbsentParts, Access
 from byteatlas.io.local import ICECHUNK, absolute, is_store
@@ -71,6 +72,7 @@ def scan(
         CorruptFile: nothing of the file can be understood.
         Unsupported: no scanner knows the format; or a refusal, when asked to raise.
     """
+    accept(VERBS, format=format, on_refusal=on_refusal, side_file=side_file, scanners=scanners, progress=progress)
     from byteatlas.scanning.contract import ScanOptions
     from byteatlas.scanning.driver import scan_source
     from byteatlas.scanning.plugins import installed
@@ -302,6 +304,7 @@ def write(
             be read.
         Unsupported: an array that the form cannot express.
     """
+    accept(VERBS, format=format, progress=progress)
     from byteatlas.manifest.references import write_references
 
     if isinstance(node, Mapping):

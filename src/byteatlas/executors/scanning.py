@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import scan
 from byteatlas.api.targets import Target, each_of
+from byteatlas.arguments import VERBS, accept
 from byteatlas.executors.results import Results
 from byteatlas.executors.running import Executor, for_each
 from byteatlas.io.access import DEFAULT, Access
@@ -57,6 +58,7 @@ def scan_many(
 
     Returns: ``.results`` and ``.failures`` by URL.
     """
+    accept(VERBS, urls=urls, format=format, progress=progress)
     how = Access.of(access, storage_options, policy)
     names = [os.fspath(url) for url in each_of(urls, "urls", how)]
     return for_each(ScanOne(options, format, how), names, executor, verb="scan", progress=progress)
