@@ -75,11 +75,13 @@ if TYPE_CHECKING:
     from byteatlas.io.access import Access
     from byteatlas.io.policy import Policy
     from byteatlas.io.retry import Retry
+    from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
     from byteatlas.manifest.model import ReportItem, ScanReport, VirtualArray, VirtualGroup
     from byteatlas.manifest.ops.sources import SourceState
     from byteatlas.manifest.options import MapWriteOptions
     from byteatlas.progress import Progress
     from byteatlas.scanning.contract import ScanOptions
+    from byteatlas.stac import StacOptions, stac_item
     from byteatlas.verifying.options import VerifyOptions
     from byteatlas.verifying.report import VerifyItem, VerifyReport
     from byteatlas.virtualizarr import from_virtual
@@ -109,6 +111,7 @@ __all__ = [
     "FromName",
     "FromVariable",
     "Group",
+    "IcechunkOptions",
     "InvalidMetadata",
     "LevelOptions",
     "MapWriteOptions",
@@ -128,6 +131,7 @@ __all__ = [
     "ScanReport",
     "SourceChanged",
     "SourceState",
+    "StacOptions",
     "Unsupported",
     "Values",
     "VerifyItem",
@@ -164,6 +168,7 @@ __all__ = [
     "scan",
     "scan_many",
     "select",
+    "stac_item",
     "to_model",
     "verify",
     "write",
@@ -204,6 +209,7 @@ _PLACES = {
     "byteatlas.io.access": "Access",
     "byteatlas.io.policy": "Policy",
     "byteatlas.io.retry": "Retry",
+    "byteatlas.manifest.foreign.icechunk.options": "IcechunkOptions",
     "byteatlas.manifest.model": "ReportItem ScanReport VirtualArray VirtualGroup",
     "byteatlas.manifest.ops.sources": "SourceState",
     "byteatlas.manifest.options": "MapWriteOptions",
@@ -211,6 +217,7 @@ _PLACES = {
     "byteatlas.scanning.contract": "ScanOptions",
     "byteatlas.verifying.report": "VerifyItem VerifyReport",
     "byteatlas.verifying.options": "VerifyOptions",
+    "byteatlas.stac": "StacOptions stac_item",
     "byteatlas.virtualizarr": "from_virtual",
     "byteatlas.zarr_stores.opening": "zarr_store",
 }

@@ -131,7 +131,8 @@ def unknown_text(kind: str, name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = list(known)
-    close = get_close_matches(name, names, 1)
+    close = get_close_matches(name, names, 3)
+    close.sort(key=lambda other: sorted(other) != sorted(name))  # letters that changed places come first
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"no {kind} {name!r}; {hint}known: {shortlist(names)}"
 

@@ -138,7 +138,7 @@ def archive(folder: Path) -> Path:
         for name, n in (("time", 64), ("y", 512), ("x", 512)):
             file.createDimension(name, n)
         dims = ("time", "y", "x")
-        small = file.createVariable("small", "f4", dims, zlib=True, complevel=1, chunksizes=(1, 64, 64))
+        small = file.createVariable("small", "f4", dims, zlib=True, shuffle=False, complevel=1, chunksizes=(1, 64, 64))
         large = file.createVariable("large", "f4", dims, zlib=True, shuffle=True, complevel=1, chunksizes=(1, 512, 512))
         for t in range(64):
             small[t] = large[t] = (smooth + rng.normal(0, 0.5, (512, 512))).round(1)
@@ -172,15 +172,23 @@ def run(folder: Path, scale: Mapping[str, int]) -> list[Row]:
         before = resident(pid)
         load_of(url, small, many)
         grown = resident(pid) - before
+    with server("-m", "byteatlas", "serve", str(file), "--port", "0", "--cache", "0B", "--compression", "lz4") as (
+        url,
+        _,
+    ):
+        load_of(url, large[:4], 100)
+        faster = load_of(url, large, fields)
     with server("-c", PEER, str(peer_files)) as (url, _):
         load_of(url, small, 500)
         peer = load_of(url, small, requests)
-    rate, decoded = passed.requests / passed.seconds, fields * (1 << 20) / encoded.seconds / 1e6
+    rate, megabytes = passed.requests / passed.seconds, fields * (1 << 20) / 1e6
     job = f"{requests:,} chunks of {passed.bytes // passed.requests:,} bytes, {CLIENTS} clients"
     rows.append(Row(job, "uvicorn, StaticFiles", peer.seconds, peer.seconds))
     rows.append(Row(job, f"byteatlas, passed through: {rate:,.0f} requests/s", passed.seconds, peer.seconds))
     job = f"{fields} chunks of 1 MiB decoded and encoded again, {CLIENTS} clients"
-    rows.append(Row(job, f"byteatlas: {decoded:,.0f} MB/s of values", encoded.seconds, encoded.seconds))
+    for name, load in (("zstd", encoded), ("lz4", faster)):
+        speed = f"{megabytes / load.seconds:,.0f} MB/s of values, {load.bytes / fields / 1e3:,.0f} kB each"
+        rows.append(Row(job, f"byteatlas, {name}: {speed}", load.seconds, encoded.seconds))
     job = f"memory over {many:,} more requests"
     rows.append(Row(job, f"{before / 1e6:.0f} MB, then {grown / 1e6:+.1f} MB", 0.0, 1.0))
     return rows

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from byteatlas.api.targets import Readable, References, Target, access_for, expect, is_references, place_of
 from byteatlas.api.tree import VirtualTree, rooted, tree
 from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest, FetchFailed, Unsupported
-from byteatlas.io.access import AbsentParts, Access
+from byteatlas.io.access import DEFAULT, AbsentParts, Access
 from byteatlas.io.local import ICECHUNK, absolute, is_store, local_path
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -160,6 +160,7 @@ def load(
     branch: str | None = None,
     tag: str | None = None,
     snapshot: str | None = None,
+    shards: Literal["whole", "inner"] = "whole",
 ) -> VirtualTree | VirtualArray:
     """A reference map, an archive or a Zarr store as virtual arrays: where the bytes lie, not their values.
 
@@ -169,24 +170,42 @@ def load(
         access: how bytes may be reached; the result keeps it. ``storage_options`` and ``policy`` are short for one.
         absent_parts: what part files of a Parquet map mean that are not there (`Access.absent_parts`).
         branch: or ``tag``, or ``snapshot``; which version of an Icechunk repository. None of them: the branch main.
+        shards: ``whole`` = each shard is one chunk; ``inner`` = the chunks within shards, as byte ranges that every
+            reader knows and that combine with plain chunks; the indexes of the shards are read for it.
 
     Of a Zarr store (a folder, object storage, or a ZIP file whose members are not compressed) each chunk is a source by
     itself; a chunk that the listing does not have is missing.
 
     Raises `Unsupported` for storage that does not list what it has.
     """
+    if shards not in ("whole", "inner"):
+        raise BadRequest(f"shards is {shards}; known: whole, inner")
     if isinstance(target, (VirtualArray, VirtualGroup)):
-        return rooted(target, access_for(target, access, storage_options, policy))
-    access = Access.of(access, storage_options, policy)
-    if absent_parts is not None:
-        access = replace(access, absent_parts=absent_parts)
+        node = rooted(target, access_for(target, access, storage_options, policy))
+    else:
+        how = Access.of(access, storage_options, policy)
+        how = how if absent_parts is None else replace(how, absent_parts=absent_parts)
+        node = _loaded(target, how, options, lambda url: versioned(url, branch, tag, snapshot))
+    return node if shards == "whole" else _with_inner_chunks(node)
+
+
+def _loaded(
+    target: Readable | References, access: Access, options: ScanOptions | None, version: Callable[[str], str]
+) -> VirtualTree | VirtualArray:
     if isinstance(target, Mapping):
         return _read(target, access)
     url, access = place_of(target, access)
-    url = versioned(url, branch, tag, snapshot)
+    url = version(url)
     from byteatlas.io.kind import kind_of
 
     return load_kind(url, kind_of(url, access), access, options)
+
+
+def _with_inner_chunks(node: VirtualTree | VirtualArray) -> VirtualTree | VirtualArray:
+    from byteatlas.array.inner_chunks import inner_chunks
+
+    access = node.access or DEFAULT
+    return rooted(inner_chunks(node, access.pool()), access)
 
 
 def versioned(url: str, branch: str | None, tag: str | None, snapshot: str | None) -> str:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     metavar="N,N,...|until=N",
     help="Also write overviews of rasters and grids: by these factors, or halved until the longer side is at most N.",
 )
-@click.option("--resampling", type=click.Choice(["nearest", "mean", "mode"]), default="mean", show_default=True)
+@click.option("--resampling", type=click.Choice(["nearest", "mean", "mode"]), help="Of --levels; default: mean.")
 @click.option("--geozarr", is_flag=True, help="Also write where rasters lie as spatial: and proj: attributes.")
 @click.option("--no-resume", is_flag=True, help="Refuse a store that holds an unfinished copy.")
 @absent_parts_option
@@ -61,7 +61,7 @@ def copy(
     shards: tuple[str, ...],
     memory: int,
     levels: str | None,
-    resampling: Resampling,
+    resampling: Resampling | None,
     geozarr: bool,
     no_resume: bool,
     absent_parts: AbsentParts,
@@ -84,6 +84,8 @@ def copy(
     import byteatlas as ba
     from byteatlas.array.writing.copy import CopyOptions
 
+    if resampling is not None and levels is None:
+        raise click.UsageError("--resampling is of --levels: say which levels there are to be")
     node = ba.open(source, path=path, access=access, absent_parts=absent_parts)
     options = CopyOptions(
         zarr_format=3 if zarr_format == "3" else 2,
@@ -92,7 +94,7 @@ def copy(
         memory=memory << 20,
         resume=not no_resume,
         geozarr=geozarr,
-        levels=None if levels is None else level_options(levels, resampling),
+        levels=None if levels is None else level_options(levels, resampling or "mean"),
     )
     with progress("copying", quiet=as_json) as bar:
         done = ba.copy(node, target, options=options, access=access, progress=bar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from byteatlas.combining.append import Appended
     from byteatlas.manifest.foreign.icechunk.options import IcechunkOptions
 
+Shards: TypeAlias = Literal["whole", "inner"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -76,10 +77,10 @@ def repository_options(out: str, form: Format | None, mode: str | None) -> Icech
     return chosen
 
 
-def load_map(url: str, access: Access, absent_parts: AbsentParts = "raise") -> VirtualNode:
+def load_map(url: str, access: Access, absent_parts: AbsentParts = "raise", shards: Shards = "whole") -> VirtualNode:
     import byteatlas as ba
 
-    return ba.load(url, access=access, absent_parts=absent_parts)
+    return ba.load(url, access=access, absent_parts=absent_parts, shards=shards)
 
 
 def load_group(url: str, access: Access) -> VirtualGroup:

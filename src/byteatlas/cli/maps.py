@@ -11,6 +11,7 @@ import click
 from byteatlas.cli import common
 from byteatlas.cli.arguments.inputs import files_from_option, files_of
 from byteatlas.cli.map_io import (
+    Shards,
     check_out,
     hint_at_parquet,
     load_group,
@@ -27,6 +28,13 @@ from byteatlas.io.access import AbsentParts, Access
 @click.command()
 @click.argument("source", metavar="X")
 @click.argument("out", metavar="Y")
+@click.option(
+    "--shards",
+    type=click.Choice(["whole", "inner"]),
+    default="whole",
+    show_default=True,
+    help="inner: a reference for each chunk within a shard.",
+)
 @output_options
 @common.absent_parts_option
 @common.json_option
@@ -34,6 +42,7 @@ from byteatlas.io.access import AbsentParts, Access
 def convert(
     source: str,
     out: str,
+    shards: Shards,
     absent_parts: AbsentParts,
     as_json: bool,
     access: Access,
@@ -46,9 +55,10 @@ def convert(
       byteatlas convert all.json all.parquet
       byteatlas convert all.parquet all.json.zst --templates
       byteatlas convert by-kerchunk.parquet whole.parquet --absent-parts missing
+      byteatlas convert sharded.zarr all.json --shards inner
       byteatlas convert all.json icechunk:/data/all --mode replace
     """
-    write_map(load_map(source, access, absent_parts), out, choices, access, source)
+    write_map(load_map(source, access, absent_parts, shards), out, choices, access, source)
     said(as_json, out)
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "diff": ("byteatlas.cli.compare:diff", "Compare two maps."),
     "stats": ("byteatlas.cli.compare:stats", "Count chunks and bytes; what a slice would cost."),
     "report": ("byteatlas.cli.web.report:report", "Write a page about a map, a file or a folder."),
+    "stac": ("byteatlas.cli.web.stac:stac", "Describe a map as a STAC Item."),
     "serve": ("byteatlas.cli.web.serve:serve", "Serve maps over HTTP as Zarr, with a page for people."),
     "doctor": ("byteatlas.cli.health.doctor:doctor", "Show what is installed, and what a file or map lacks."),
     "demo": ("byteatlas.cli.demo:demo", "Make a small archive, index, combine, check and draw it."),

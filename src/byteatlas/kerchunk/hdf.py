@@ -8,13 +8,15 @@ from typing import Any
 
 from byteatlas.api.indexing import scan
 from byteatlas.api.targets import place_of
-from byteatlas.errors import BadRequest, unknown_text
+from byteatlas.errors import BadRequest, Unsupported, unknown_text
 from byteatlas.io.access import Access
 from byteatlas.io.local import absolute
 from byteatlas.kerchunk.arguments import ErrorPolicy, on_refusal, refuse
 from byteatlas.kerchunk.references import access_to, decoded, handed_out, written
 from byteatlas.scanning.contract import ScanOptions
 
+Hdf5FeatureNotSupported = Unsupported
+"""What scripts catch."""
 VLEN = ("embed", "encode", "null", "leave")
 
 
@@ -80,3 +82,10 @@ def _file_of(h5f: Any, url: str | None) -> tuple[Any, str | None]:
         raise BadRequest(f"h5f is {type(h5f).__name__}; a path, an open file or an h5py group was expected")
     group = str(h5f.name).strip("/") or None
     return (url or h5f.file.filename), group
+
+
+def has_visititems_links() -> bool:
+    """Whether h5py walks links as well (3.12 and later do); nothing here depends on it."""
+    import h5py
+
+    return hasattr(h5py.Group, "visititems_links")

@@ -103,6 +103,22 @@ def class_factory(func: Callable[..., Any]) -> type:
     return Wrapper
 
 
+def dict_to_store(store_dict: dict[str, Any]) -> Any:
+    """zarr-python's store in memory over a dict, which it changes."""
+    import zarr.storage
+
+    return zarr.storage.MemoryStore(read_only=False, store_dict=store_dict)
+
+
+def translate_refs_serializable(refs: dict[str, Any]) -> dict[str, Any]:
+    """The same dict, in which zarr-python's buffers became bytes, under keys without a slash at their beginning."""
+    buffers = {key: value for key, value in refs.items() if hasattr(value, "to_bytes") and not isinstance(value, int)}
+    for key, value in buffers.items():
+        del refs[key]
+        refs[key.removeprefix("/")] = value.to_bytes()
+    return refs
+
+
 def consolidate(refs: Mapping[str, Any]) -> dict[str, Any]:
     """References of version 1 that JSON can say: bytes become text, or ``base64:`` and text."""
     return {"version": 1, "refs": {key: text_of(value) for key, value in refs.items()}}
@@ -110,6 +126,8 @@ def consolidate(refs: Mapping[str, Any]) -> dict[str, Any]:
 
 def rename_target(refs: Mapping[str, Any], renames: Mapping[str, str]) -> dict[str, Any]:
     """References with other URLs: old URL -> new one, each as a whole."""
+    if not isinstance(renames, Mapping) or not all(isinstance(text, str) for pair in renames.items() for text in pair):
+        raise BadRequest("renames is a dict from old URLs to new ones")
     out = {
         k: [renames[v[0]], *v[1:]] if isinstance(v, list) and v[0] in renames else v for k, v in flat(refs).items()
     }  # fmt: skip
@@ -227,6 +245,7 @@ __all__ = [
     "class_factory",
     "consolidate",
     "dereference_archives",
+    "dict_to_store",
     "do_inline",
     "fs_as_store",
     "inline_array",
@@ -236,4 +255,5 @@ __all__ = [
     "rename_target_files",
     "subchunk",
     "templateize",
+    "translate_refs_serializable",
 ]

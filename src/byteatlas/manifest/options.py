@@ -106,7 +106,10 @@ class MapWriteOptions:
             and VirtualiZarr refuse such maps; fsspec reads them with ``simple_templates=False``.
         consolidated: JSON: also write all metadata under one key, for readers that look for it there.
         zarr_format: JSON: 3 = all metadata as version 3, which zarr-python with byteatlas installed reads whatever the
-            codecs. None = version 2 for each array that it can express, which the most readers know.
+            codecs. 2 = version 2 for each array that it can express. None = version 2, which the most readers know,
+            where it can express the whole tree, else 3 with ``consolidated``: readers show one version, and say
+            nothing of the others. A tree with uneven chunks, or types other than numbers and text, which few
+            readers know, is written as with 2.
         block: JSON: chunks that are turned into text at once.
         base: URL of the map itself (filled in by `write_references`).
         prefix: what the template ``u`` stands for in URLs (filled in by the writer).
@@ -118,7 +121,7 @@ class MapWriteOptions:
     keep_queries: bool = False
     templates: bool = False
     consolidated: bool = False
-    zarr_format: Literal[3] | None = None
+    zarr_format: Literal[2, 3] | None = None
     block: int = 1 << 13
     base: str | None = None
     prefix: str | None = None

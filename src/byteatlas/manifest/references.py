@@ -181,7 +181,7 @@ def write_references(
 
     match form:
         case "parquet":
-            if options.zarr_format is not None:
+            if options.zarr_format == 3:
                 raise BadRequest("zarr_format=3 is for JSON maps and Icechunk: Parquet maps have no form for version 3")
             from byteatlas.manifest.parquet.write import write_parquet
 

@@ -30,6 +30,16 @@ WORDS: Mapping[str, float] = {"NaN": math.nan, "Infinity": math.inf, "-Infinity"
 _LEAVES = (str, int, bool, type(None))
 
 
+def meant_unsigned(attributes: Mapping[str, JSON]) -> bool | None:
+    """Whether integers are meant as unsigned ones (``_Unsigned``, NetCDF Users Guide, appendix A); None: as stored.
+
+    >>> meant_unsigned({"_Unsigned": "true"}), meant_unsigned({"_Unsigned": 1}), meant_unsigned({})
+    (True, None, None)
+    """
+    said = attributes.get("_Unsigned")
+    return {"true": True, "false": False}.get(said.lower()) if isinstance(said, str) else None
+
+
 def to_document(attributes: Mapping[str, JSON]) -> dict[str, JSON]:
     """Attributes as any version writes them: words for NaN and infinities.
 

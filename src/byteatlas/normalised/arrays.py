@@ -18,11 +18,11 @@ from byteatlas.array.writing.create import default_chunks
 from byteatlas.codecs import Pipeline, build_pipeline
 from byteatlas.meta import fill
 from byteatlas.meta.grid import boundaries, chunk_counts
-from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, RegularGrid
+from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, RegularGrid
 from byteatlas.normalised.boxes import ChunkBox, boxes
 from byteatlas.normalised.options import NormaliseOptions
 from byteatlas.normalised.types import serializer, standard_type
-from byteatlas.types import Shape
+from byteatlas.types import JSON, Shape
 from byteatlas.values import replace
 
 
@@ -41,7 +41,7 @@ class NormalisedArray:
     def __init__(self, source: Array, dims: tuple[str, ...], shape: Shape, options: NormaliseOptions) -> None:
         data_type = standard_type(source.meta.data_type, options.zarr_format)
         chunks = _chunk_shape(source, options)
-        codecs = (serializer(data_type), *_compression(options))
+        codecs = (serializer(data_type), *_compression(options, data_type))
         encoding = Encoding(codecs)
         three = options.zarr_format == 3
         self.source = source
@@ -123,12 +123,26 @@ def _selection(at: NDArray[np.int64]) -> slice | NDArray[np.int64]:
     return at
 
 
-def _compression(options: NormaliseOptions) -> tuple[CodecSpec, ...]:
-    if options.compression is None:
-        return ()
-    if options.zarr_format == 2:
-        return (CodecSpec("numcodecs.zstd", {"level": options.level}),)
-    return (CodecSpec("zstd", {"level": options.level, "checksum": False}),)
+def _compression(options: NormaliseOptions, data_type: DataType) -> tuple[CodecSpec, ...]:
+    two = options.zarr_format == 2
+    match options.compression:
+        case None:
+            return ()
+        case "zstd":
+            if two:
+                return (CodecSpec("numcodecs.zstd", {"level": options.level}),)
+            return (CodecSpec("zstd", {"level": options.level, "checksum": False}),)
+        case "lz4":
+            return (_blosc(data_type, two=two),)
+
+
+def _blosc(data_type: DataType, *, two: bool) -> CodecSpec:
+    """Blosc's LZ4 (v3 core, "Blosc codec"): bytes are shuffled where elements are numbers of several bytes."""
+    size = 1 if data_type.numpy.hasobject or data_type.numpy.kind not in "iufcmM" else data_type.numpy.itemsize
+    common: dict[str, JSON] = {"cname": "lz4", "clevel": 1, "blocksize": 0}
+    if two:
+        return CodecSpec("numcodecs.blosc", {**common, "shuffle": int(size > 1)})
+    return CodecSpec("blosc", {**common, "shuffle": "shuffle" if size > 1 else "noshuffle", "typesize": size})
 
 
 def _fill(source: Array, data_type: Any) -> object:

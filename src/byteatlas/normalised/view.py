@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from byteatlas.array import Array, Group, Node
 from byteatlas.array.dimensions import Dimensions, lengths_above
@@ -14,10 +14,22 @@ from byteatlas.errors import BadRequest, ByteatlasError, InvalidMetadata, Unsupp
 from byteatlas.meta import v2, v3
 from byteatlas.meta.json_text import json_text
 from byteatlas.meta.keys import chunk_key, parse_key
-from byteatlas.meta.model import GroupMeta
+from byteatlas.meta.model import ArrayMeta, GroupMeta
 from byteatlas.normalised.arrays import NormalisedArray
 from byteatlas.normalised.options import DEFAULT, NormaliseOptions
 from byteatlas.types import JSON, Shape
+
+
+class GriddedArray(Protocol):
+    """What has metadata and a grid of chunks."""
+
+    @property
+    def meta(self) -> ArrayMeta: ...
+    @property
+    def counts(self) -> Shape:
+        """Chunks along each axis."""
+        ...
+
 
 Refusals: TypeAlias = dict[str, Unsupported | InvalidMetadata]
 
@@ -162,16 +174,22 @@ class NormalisedView:
 
     def _place(self, key: str) -> tuple[str, Shape] | None:
         """The array and the grid position that a chunk's key names."""
-        parts = key.split("/")
-        for depth in range(len(parts), -1, -1):
-            array = self.arrays.get("/".join(parts[:depth]))
-            if array is None:
-                continue
-            position = parse_key(array.meta.keys, "/".join(parts[depth:]), len(array.meta.shape))
-            if position is None or any(i >= n for i, n in zip(position, array.counts, strict=True)):
-                return None
-            return "/".join(parts[:depth]), position
+        return chunk_place(key, self.arrays)
+
+
+def chunk_place(key: str, arrays: Mapping[str, GriddedArray]) -> tuple[str, Shape] | None:
+    """The array (by its path) and the grid position that a chunk's key names; None for what is no chunk's key."""
+    path, rest = key, ""
+    while path not in arrays:
+        if not path:
+            return None
+        path, _, name = path.rpartition("/")
+        rest = f"{name}/{rest}" if rest else name
+    array = arrays[path]
+    position = parse_key(array.meta.keys, rest, array.meta.ndim)
+    if position is None or any(i >= n for i, n in zip(position, array.counts, strict=True)):
         return None
+    return path, position
 
 
 def _each(array: NormalisedArray, positions: list[Shape]) -> Iterator[tuple[Shape, bytes | ByteatlasError]]:

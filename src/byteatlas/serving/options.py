@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from byteatlas.errors import BadRequest
 from byteatlas.io.policy import Policy
+from byteatlas.normalised.options import ServedCompression, check_compression
 from byteatlas.values import dataclass
 
 LOOPBACK_ORIGINS = ("http://localhost", "http://127.0.0.1", "http://[::1]")
@@ -25,7 +26,8 @@ class ServeOptions:
         threads: threads that read and decode.
         timeout: seconds for the bytes of one answer; then 504.
         max_age: seconds for which clients and proxies may keep an answer without asking again.
-        level: of zstd, for chunks that are encoded again.
+        compression: of chunks that are encoded again: ``zstd``, or ``lz4``, which is faster and often larger.
+        level: of zstd.
         most_references: chunks beyond which ``refs.json`` is not made.
         redirect: send clients to a public web server where a whole file there is the chunk, in place of passing it on.
         filters: pass on shuffled chunks in version 2 as they are stored, which older versions of GDAL cannot read.
@@ -43,6 +45,7 @@ class ServeOptions:
     threads: int = 8
     timeout: float = 60.0
     max_age: int = 60
+    compression: ServedCompression = "zstd"
     level: int = 1
     most_references: int = 200_000
     redirect: bool = False
@@ -52,6 +55,7 @@ class ServeOptions:
     hosts: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        check_compression(self.compression)
         for name in ("most_requests", "most_per_client", "most_bytes", "most_chunk", "threads", "timeout"):
             if getattr(self, name) <= 0:
                 raise BadRequest(f"{name} is {getattr(self, name)}; a number above 0 was expected")

@@ -17,10 +17,10 @@ from byteatlas.errors import Unsupported
 from byteatlas.meta import fill, v2, v3
 from byteatlas.meta.grid import chunk_counts
 from byteatlas.meta.json_text import json_text
-from byteatlas.meta.keys import parse_key
 from byteatlas.meta.model import ArrayMeta, RegularGrid
 from byteatlas.normalised import NormalisedView, NormaliseOptions
 from byteatlas.normalised.arrays import NormalisedArray
+from byteatlas.normalised.view import chunk_place
 from byteatlas.serving.bodies import Body, ByteCache, body_of, stored_body
 from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.passing import passed_meta
@@ -71,7 +71,8 @@ class ServedTree:
 
     def __init__(self, node: Node, zarr_format: ZarrFormat, options: ServeOptions, cache: ByteCache) -> None:
         self.zarr_format, self._options, self._cache = zarr_format, options, cache
-        view = NormalisedView(node, NormaliseOptions(zarr_format=zarr_format, compression="zstd", level=options.level))
+        how = NormaliseOptions(zarr_format=zarr_format, compression=options.compression, level=options.level)
+        view = NormalisedView(node, how)
         self.refused: dict[str, Unsupported | Any] = dict(view.refused)
         self.arrays: dict[str, ServedArray] = {}
         for path, normal in view.arrays.items():
@@ -115,18 +116,8 @@ class ServedTree:
 
     def place(self, key: str) -> ChunkPlace | None:
         """The chunk that a key names; None for a key that is none of the grid's."""
-        head, rest = key, ""
-        while True:
-            array = self.arrays.get(head)
-            if array is not None:
-                position = parse_key(array.meta.keys, rest, array.meta.ndim)
-                if position is None or any(i >= n for i, n in zip(position, array.counts, strict=True)):
-                    return None
-                return ChunkPlace(array, position)
-            if not head:
-                return None
-            head, _, name = head.rpartition("/")
-            rest = f"{name}/{rest}" if rest else name
+        found = chunk_place(key, self.arrays)
+        return None if found is None else ChunkPlace(self.arrays[found[0]], found[1])
 
     def chunk(self, place: ChunkPlace) -> Body | None:
         """The bytes of a chunk; None for one that was never written. Blocks. Raises what reading raises."""

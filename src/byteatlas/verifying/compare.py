@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.meta.attributes import meant_unsigned
 from byteatlas.types import JSON, JSONObject
 
 
@@ -56,9 +57,9 @@ def first_difference_meant(
 
 def meant(values: NDArray[Any], attributes: JSONObject) -> NDArray[np.float64]:
     """What packed numbers stand for; no data is NaN."""
-    flag = str(attributes.get("_Unsigned", "")).lower()
-    if flag in ("true", "false") and values.dtype.kind in "iu":
-        values = values.view(f"{'u' if flag == 'true' else 'i'}{values.dtype.itemsize}")
+    unsigned = meant_unsigned(attributes)
+    if unsigned is not None and values.dtype.kind in "iu":
+        values = values.view(f"{'u' if unsigned else 'i'}{values.dtype.itemsize}")
     out = values.astype(np.float64)
     hidden = np.zeros(values.shape, bool)
     for name in ("_FillValue", "missing_value"):

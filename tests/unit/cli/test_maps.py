@@ -146,3 +146,9 @@ def test_a_scan_goes_on_where_maps_are_in_storage(tmp_path: Path, capsys: pytest
     for resumed in (None, True):
         assert run(command) == 0
         assert json.loads(capsys.readouterr().out)[0].get("resumed") == resumed
+
+
+def test_resampling_is_of_levels(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["copy", "a.json", "a.zarr", "--resampling", "mode"]) == 2
+    assert "--levels" in capsys.readouterr().err
+    assert not (here / "a.zarr").exists()

@@ -46,7 +46,7 @@ class Expiring:
         self.asked += 1
         key = f"AKIA-{self.asked}"
         self.bucket.keys = {key}
-        return {"key": key, "secret": "hush", "endpoint_url": self.bucket.url, "expires": time.time() + 3600}
+        return {"key": key, "secret": "hush", "endpoint_url": self.bucket.url, "expires": asking.time.time() + 3600}
 
 
 @pytest.mark.parametrize("backend", ["obstore", "fsspec"])
@@ -59,7 +59,7 @@ def test_asked_again_when_they_expire(bucket: Bucket, backend: Any, monkeypatch:
     how.open(bucket.at("a.bin")).size()
     assert provider.asked == 1, "once for all that lies there"
     now = time.time
-    monkeypatch.setattr(asking, "time", SimpleNamespace(time=lambda: now() + 3500))
+    monkeypatch.setattr(asking, "time", SimpleNamespace(time=lambda: now() + 3600))
     assert bytes(source.read([ByteRange(4, 2)])[0]) == b"45"
     assert provider.asked == 2
     with pytest.raises(FetchFailed):

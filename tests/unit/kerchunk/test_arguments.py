@@ -190,3 +190,27 @@ def test_templates() -> None:
     assert templates == {"u": "s3://bucket/"}
     assert [s.format(**templates) for s in strings] == ["s3://bucket/a.nc", "s3://bucket/b.nc"]
     assert templateize(["a", "b"]) == ({}, ["a", "b"])
+
+
+def test_names_that_scripts_use() -> None:
+    import zarr.core.buffer.cpu
+
+    from byteatlas.kerchunk import hdf, utils
+
+    assert hdf.has_visititems_links() == hasattr(h5py.Group, "visititems_links")
+    assert issubclass(hdf.Hdf5FeatureNotSupported, ba.Unsupported)
+    refs: dict[str, Any] = {"/a": zarr.core.buffer.cpu.Buffer.from_bytes(b"1"), "b": b"2", "c": ["x", 0, 1]}
+    assert utils.translate_refs_serializable(refs) is refs
+    assert refs == {"a": b"1", "b": b"2", "c": ["x", 0, 1]}
+    store: dict[str, Any] = {}
+    zarr.create_group(utils.dict_to_store(store), zarr_format=2)
+    assert ".zgroup" in store
+
+
+@pytest.mark.parametrize("renames", [["a"], {"a": 1}, {1: "a"}, "ab", None])
+def test_renames_are_a_dict_of_urls(renames: Any) -> None:
+    from byteatlas.kerchunk.utils import rename_target
+
+    assert rename_target({"k": ["a", 0, 1]}, {"a": "b"})["refs"] == {"k": ["b", 0, 1]}
+    with pytest.raises(BadRequest, match="renames is a dict"):
+        rename_target({"k": ["a", 0, 1]}, renames)

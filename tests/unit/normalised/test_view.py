@@ -124,3 +124,26 @@ def test_boxes_hold_each_chunk_once(chunks: list[Shape], most: int, count: int) 
 def test_options_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(ba.BadRequest):
         NormaliseOptions(**wrong)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("dtype", ["<f4", "u1", ">i8", "S5", "M8[s]"])
+def test_lz4_is_read_by_zarr_python(version: Any, dtype: str, tmp_path: Path) -> None:
+    """Blosc's LZ4, which is what zarr-python reads from it."""
+    zarr = pytest.importorskip("zarr")
+    values = np.arange(60).reshape(6, 10).astype("i8").astype(dtype)
+    zarr.save_array(tmp_path / "s.zarr", values, zarr_format=2)
+    view = NormalisedView(ba.open(tmp_path / "s.zarr"), NormaliseOptions(zarr_format=version, compression="lz4"))
+    for key, data in stored(view).items():
+        path = tmp_path / "out.zarr" / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    assert "lz4" in str(view.documents())
+    np.testing.assert_array_equal(zarr.open_array(tmp_path / "out.zarr", mode="r")[...], values)
+
+
+def test_unknown_compression_is_refused() -> None:
+    name: Any = "lzma"
+    with pytest.raises(ba.BadRequest, match="known: zstd, lz4"):
+        NormaliseOptions(compression=name)

@@ -23,6 +23,7 @@ THROUGH_OTHERS = {
     "s3fs": "fsspec opens s3:// with it",
     "gcsfs": "fsspec opens gs:// with it",
     "adlfs": "fsspec opens az:// with it",
+    "uvloop": "uvicorn takes it where it is installed",
     "cftime": "dates that users pass, and those that xarray decodes",
 }
 """Declared and not imported by name, because another package does."""

@@ -14,7 +14,7 @@ from byteatlas.array.levels.options import Resampling
 from byteatlas.array.levels.reduce import reduced
 from byteatlas.errors import BadRequest, InvalidMetadata
 from byteatlas.meta import fill
-from byteatlas.meta.attributes import MASKS
+from byteatlas.meta.attributes import MASKS, meant_unsigned
 from byteatlas.meta.conventions import step_of
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Shape
@@ -61,10 +61,10 @@ def meant_type(dtype: np.dtype[Any], attributes: Mapping[str, JSON]) -> np.dtype
     >>> meant_type(np.dtype("i1"), {"_Unsigned": "true"})
     dtype('uint8')
     """
-    flag = str(attributes.get("_Unsigned", "")).lower()
-    if dtype.kind not in "iu" or flag not in ("true", "false"):
+    unsigned = meant_unsigned(attributes)
+    if dtype.kind not in "iu" or unsigned is None:
         return dtype
-    return np.dtype(f"{dtype.byteorder}{'u' if flag == 'true' else 'i'}{dtype.itemsize}")
+    return np.dtype(f"{dtype.byteorder}{'u' if unsigned else 'i'}{dtype.itemsize}")
 
 
 def missing_values(meta: ArrayMeta) -> NDArray[Any]:

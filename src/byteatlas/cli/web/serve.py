@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
 from byteatlas.cli.common import Size, count_text, json_option, print_json, storage_option
@@ -17,6 +19,9 @@ from byteatlas.io.access import Access
 @click.option("--name-sources", "named", multiple=True, metavar="PREFIX", help="Tell clients of sources below this.")
 @click.option("--redirect", is_flag=True, help="Send clients to public web servers where these have the bytes as such.")
 @click.option("--filters", is_flag=True, help="Pass on shuffled chunks in v2; older versions of GDAL cannot read them.")
+@click.option(
+    "--compression", type=click.Choice(["zstd", "lz4"]), default="zstd", show_default=True, help="lz4: faster, larger."
+)
 @click.option("--max-age", type=click.IntRange(0), default=60, show_default=True, help="Seconds that answers are kept.")
 @click.option("--cache", type=Size(), default="64MiB", show_default=True, help="Encoded chunks that are kept.")
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Threads that decode.")
@@ -35,6 +40,7 @@ def serve(
     named: tuple[str, ...],
     redirect: bool,
     filters: bool,
+    compression: Literal["zstd", "lz4"],
     max_age: int,
     cache: int | None,
     threads: int,
@@ -69,6 +75,7 @@ def serve(
         threads=threads,
         timeout=timeout,
         max_age=max_age,
+        compression=compression,
         redirect=redirect,
         filters=filters,
         naming=Policy(allow=named) if named else None,

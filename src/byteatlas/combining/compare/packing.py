@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.meta.attributes import meant_unsigned
 from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
@@ -43,10 +44,11 @@ def packing_of(meta: ArrayMeta) -> Packing:
         for value in scalars(a.get(name)):
             if value == value and value not in mask:
                 mask.append(value)
-    flag = a.get("_Unsigned")
-    unsigned = None if not isinstance(flag, str) or flag.lower() not in ("true", "false") else flag.lower() == "true"
     return Packing(
-        number(a.get("scale_factor"), 1.0), number(a.get("add_offset"), 0.0), tuple(sorted(mask, key=str)), unsigned
+        number(a.get("scale_factor"), 1.0),
+        number(a.get("add_offset"), 0.0),
+        tuple(sorted(mask, key=str)),
+        meant_unsigned(a),
     )
 
 

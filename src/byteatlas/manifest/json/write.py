@@ -17,7 +17,9 @@ from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.ops.version3 import as_version3
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.tree import WrittenArray, key_prefix, node_documents
+from byteatlas.meta.dtypes.names import PLAIN, STRING
 from byteatlas.meta.json_text import json_text, quoted
+from byteatlas.meta.model import RegularGrid
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -50,8 +52,8 @@ def write_json(
     Raises:
         Unsupported: an array that no metadata version can express.
     """
-    documents, arrays = node_documents(as_version3(node) if options.zarr_format == 3 else node)
-    if options.consolidated:
+    documents, arrays, mixed = _documents(node, options)
+    if options.consolidated or mixed:
         documents = consolidate(documents)
     plain = options
     head = ""
@@ -74,6 +76,26 @@ def write_json(
             # As text: GDAL's parser of such maps stops at a list outside of a reference.
             sink.write(b',"byteatlas":' + quoted(compact({"sources": table})))
         sink.write(b"}")
+
+
+def _documents(node: VirtualNode, options: MapWriteOptions) -> tuple[dict[str, JSON], list[WrittenArray], bool]:
+    """The documents and arrays of one version, and whether the tree has both in its shortest form.
+
+    Readers show the nodes of one version only, without a word about the others.
+    """
+    if options.zarr_format == 3:
+        return *node_documents(as_version3(node)), False
+    documents, arrays = node_documents(node)
+    versions = {key.endswith("zarr.json") for key in documents}
+    if len(versions) < 2 or options.zarr_format == 2 or not all(_is_usual(array) for array in arrays):
+        return documents, arrays, False
+    return *node_documents(as_version3(node)), True
+
+
+def _is_usual(array: WrittenArray) -> bool:
+    """Uneven chunks and rare types: readers that do not know them would open nothing of a tree of one version."""
+    kind = array.meta.data_type
+    return isinstance(array.meta.grid, RegularGrid) and (kind.numpy in PLAIN or kind.name == STRING.name)
 
 
 def consolidate(documents: Mapping[str, JSON]) -> dict[str, JSON]:

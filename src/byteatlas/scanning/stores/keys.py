@@ -45,20 +45,33 @@ def _one(keys: ChunkKeys, name: str, counts: Shape) -> int:
 
 def _all_numbers(keys: ChunkKeys, names: Sequence[str], ndim: int) -> NDArray[np.int64] | None:
     """The numbers of keys that are all of the usual form, a row for each; None where one may not be."""
-    mark = keys.separator
-    head = f"c{mark}" if keys.kind == "default" else ""
+    head = f"c{keys.separator}" if keys.kind == "default" else ""
     if not ndim or not names or keys.suffix:
         return None
-    if any(not name.startswith(head) or name.count(mark) != ndim - (not head) for name in names):
+    text = "\n" + "\n".join(names) + "\n"
+    if not text.isascii() or text.count("\n") != len(names) + 1:
         return None
-    text = mark.join(name[len(head) :] for name in names) if head else mark.join(names)
-    plain = text.replace(mark, "")
-    if not (plain.isascii() and plain.isdigit()):
+    if head:
+        if text.count("\n" + head) != len(names):
+            return None
+        text = text.replace("\n" + head, "\n")
+    if not _is_table(np.frombuffer(text.encode(), np.uint8), ord(keys.separator), ndim):
         return None
-    parts = text.split(mark)
-    if any((part[:1] == "0" and part != "0") or not part or len(part) > LONGEST for part in parts):
-        return None
-    return np.array(parts, np.int64).reshape(-1, ndim)
+    return np.fromstring(text.replace(keys.separator, " "), np.int64, sep=" ").reshape(-1, ndim)
+
+
+def _is_table(text: NDArray[np.uint8], mark: int, ndim: int) -> bool:
+    """Whether each line has this many numbers between its marks: digits, no zero before others, of 64 bits for sure."""
+    ends = np.flatnonzero((text < ord("0")) | (text > ord("9")))
+    line = np.full(ndim, mark, np.uint8)
+    line[-1] = ord("\n")
+    found = text[ends]
+    if found[0] != ord("\n") or (len(ends) - 1) % ndim or not bool((found[1:].reshape(-1, ndim) == line).all()):
+        return False
+    digits = np.diff(ends) - 1
+    if int(digits.min()) < 1 or int(digits.max()) > LONGEST:
+        return False
+    return not bool(((text[ends[:-1] + 1] == ord("0")) & (digits > 1)).any())
 
 
 class ValueSources(Sequence[SourceInfo]):
