@@ -3,8 +3,8 @@
 Python blocks of a page share one namespace, shell blocks one folder, from the top of the page to its end. A block that
 cannot run by itself (it needs a cluster, a network, a browser, or is a part of a program) says so in a comment above
 it: ``<!-- not run: why -->``. Files that a reader would bring are made first, by the program that the page names:
-``<!-- given: NAME -->`` (a function in ``given.py``). ``<!-- needs: MODULE, python 3.12 -->`` says what the page cannot do
-without.
+``<!-- given: NAME -->`` (a function in ``given.py``). ``<!-- needs: MODULE, python 3.12 -->`` says what the page
+cannot do without.
 """
 
 from __future__ import annotations

@@ -2,20 +2,22 @@
 
     python docs/running/given.py combine
 
-A page names its program in a comment, ``<!-- given: NAME -->``. The files are small, and made by the formats' own libraries.
+A page names its program in a comment, ``<!-- given: NAME -->``. The files are small, made by the
+formats' own libraries.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
+from numpy.typing import NDArray
 
 import byteatlas as ba
 
@@ -39,6 +41,16 @@ def _netcdf(path: str, first: int, months: int, name: str = "air", **attributes:
         field = file.createVariable(name, "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(1, 1, 2))
         field.units = "K"
         field[:] = 280 + np.arange(months * len(lat) * len(lon), dtype="f4").reshape(months, len(lat), len(lon)) % 37
+
+
+def _placed(path: str, image: NDArray[Any]) -> None:
+    """An image that says where it lies: pixels of 30 m in UTM zone 33."""
+    import tifffile
+
+    keys = (1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633)
+    corner = (0.0, 0.0, 0.0, 5e5, 4e6, 0.0)
+    tags = [(33550, "d", 3, (30.0, 30.0, 0.0), True), (33922, "d", 6, corner, True), (34735, "H", 16, keys, True)]
+    tifffile.imwrite(path, image, extratags=tags, photometric="minisblack")
 
 
 def demo() -> None:
@@ -71,16 +83,11 @@ def combine() -> None:
 
 def copy() -> None:
     """A map of a year, a grid, an image that knows where it lies."""
-    import tifffile
-
     demo()
     Path("data/ocean_2024-01.nc").rename("ocean.nc")
     ba.write(ba.combine(["ocean.nc", "data/ocean_2024-02.nc"], "time"), "all.parquet")
     _netcdf("sst.nc", 0, 2, "sst")
-    place = [(33550, "d", 3, (30.0, 30.0, 0.0), True), (33922, "d", 6, (0.0, 0.0, 0.0, 5e5, 4e6, 0.0), True)]
-    keys = (1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32633)
-    classes = (np.add.outer(np.arange(64), np.arange(48)) // 9 % 5).astype("u1")
-    tifffile.imwrite("land.tif", classes, extratags=[*place, (34735, "H", len(keys), keys, True)], photometric="minisblack")
+    _placed("land.tif", (np.add.outer(np.arange(64), np.arange(48)) // 9 % 5).astype("u1"))
 
 
 def archives() -> None:
@@ -89,7 +96,7 @@ def archives() -> None:
         for month in ("january", "february"):
             _netcdf(f"{month}/air.nc", 0, 2)
             packed.write(f"{month}/air.nc")
-            os.remove(f"{month}/air.nc")
+            Path(f"{month}/air.nc").unlink()
         packed.writestr("README.txt", "Air temperature of 2024.\n")
 
 
@@ -102,7 +109,7 @@ def fits() -> None:
     chips = []
     for version in (1, 2):
         chip = library.CompImageHDU(rng.normal(100, 5, (1400, 900)).astype("f4"), name="SCI")
-        chip.header.update({"EXTVER": version, "CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": 83.6, "CRVAL2": 22.0})
+        chip.header.update({"EXTVER": version, "CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": 83.6})
         chips.append(chip)
     events = library.table_to_hdu(Table({"TIME": np.arange(2000.0), "COUNTS": rng.poisson(9, 2000).astype("i4")}))
     events.name = "EVENTS"
@@ -155,8 +162,34 @@ def kerchunk() -> None:
     tifffile.imwrite("image.tif", np.arange(600, dtype=np.uint8).reshape(20, 30))
 
 
+def examples() -> None:
+    """What the examples in docstrings use: two months, one that does not fit, images, a file that is refused."""
+    import h5py
+    import netCDF4
+    import tifffile
+
+    months = (("jan", (0, 15), "K"), ("feb", (31, 45), "K"), ("other", (60, 75), "m"))
+    for month, (name, days, units) in enumerate(months):
+        with netCDF4.Dataset(f"{name}.nc", "w") as file:
+            file.month = month + 1
+            for dim, values in (("time", days), ("lat", (0, 20, 40, 60)), ("lon", range(0, 360, 45))):
+                file.createDimension(dim, len(values))
+                file.createVariable(dim, "f8", (dim,))[:] = values
+            file["time"].units = "days since 2001-01-01"
+            air = file.createVariable("air", "f4", ("time", "lat", "lon"), chunksizes=(1, 1, 8), zlib=True)
+            air.units = units
+            air[:] = np.arange(64).reshape(2, 4, 8) + 100 * month
+    Path("changing.nc").write_bytes(Path("jan.nc").read_bytes())
+    Path("damaged.nc").write_bytes(Path("jan.nc").read_bytes()[:100])
+    for day in (3, 4):
+        tifffile.imwrite(f"t_2001010{day}.tif", np.full((4, 4), day, "u1"))
+    _placed("land.tif", np.arange(64 * 48, dtype="u2").reshape(64, 48))
+    with h5py.File("refused.h5", "w") as file:
+        file["extended"] = np.zeros(2, np.longdouble)
+
+
 PROGRAMS: dict[str, Callable[[], None]] = {
-    f.__name__: f for f in (demo, combine, copy, archives, fits, grib, hdf4, icechunk, kerchunk)
+    f.__name__: f for f in (demo, combine, copy, archives, fits, grib, hdf4, icechunk, kerchunk, examples)
 }
 
 if __name__ == "__main__":

@@ -60,6 +60,10 @@ def append(
 
     Raises `Conflict` and `Forbidden` as `combine` and `write` do, and `Conflict` when others keep the map for too long;
     the map is unchanged then.
+
+    >>> ba.write(ba.scan("jan.nc"), "growing.json")
+    >>> ba.append("growing.json", ["feb.nc"], concat="time")
+    Appended(added=('feb.nc',), skipped=(), replaced=())
     """
     asked = _Asked(
         inputs, chosen(concat, options, more), replace, given_access(access, storage_options, policy), progress

@@ -116,6 +116,11 @@ def prepare_many(
         access: how bytes may be reached, in the workers too; ``storage_options`` and ``policy`` are short for one.
         progress: called after each file was read.
         width: files that one task reads.
+
+    >>> options = ba.CombineOptions(concat=("time",))
+    >>> many = ba.prepare_many(["jan.nc", "feb.nc"], options, executor="serial")
+    >>> many.prepared.result()["air"].meta.shape
+    (4, 4, 8)
     """
     how = Access.of(access, storage_options, policy)
     files = [os.fspath(name) for name in each_of(names, "names", how)]

@@ -56,6 +56,10 @@ def scan_many(
         progress: called after each file.
 
     Returns: ``.results`` and ``.failures`` by URL.
+
+    >>> found = ba.scan_many(["jan.nc", "lost.nc"], executor="serial")
+    >>> list(found.results), list(found.failures)
+    (['jan.nc'], ['lost.nc'])
     """
     how = Access.of(access, storage_options, policy)
     names = [os.fspath(url) for url in each_of(urls, "urls", how)]

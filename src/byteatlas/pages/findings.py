@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from byteatlas.combining.model import DimensionPlan, Finding, Plan
+from byteatlas.combining.model import LEVELS, DimensionPlan, Finding, Plan
 from byteatlas.meta.text import shape_text
 from byteatlas.pages.numbers import count_text
 from byteatlas.values import dataclass
@@ -13,7 +13,6 @@ from byteatlas.verifying.report import BAD, VerifyReport
 MOST_FILES = 20
 """Files of a finding, and runs of coordinate values, that are named."""
 MOST_FINDINGS = 200
-LEVELS = ("conflict", "reconciled", "note")
 
 
 @dataclass(frozen=True, slots=True)

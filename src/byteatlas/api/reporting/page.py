@@ -62,6 +62,10 @@ def report(
         access: how bytes may be reached; ``storage_options`` and ``policy`` are short for one.
 
     Raises `MissingExtra` without jinja2, and what `open` and `combine` raise; a plan with conflicts is shown.
+
+    >>> page = ba.report("jan.nc", title="January")
+    >>> page.startswith("<!doctype html>"), "January" in page
+    (True, True)
     """
     from byteatlas.combining.model import Plan
     from byteatlas.pages.report import PageOptions, plan_page, scan_page, tree_page, verify_page

@@ -75,6 +75,10 @@ def array_meta(
         chunks: shape of the chunks (of the inner chunks, with ``shards``); None = about 4 MiB.
         shards: shape of the shards, a multiple of ``chunks``; version 3 only.
         compression: bytes -> bytes codecs; None = shuffle and Zstandard, () = none.
+
+    >>> meta = ba.array_meta((365, 180), "f4", chunks=(30, 90), dimension_names=("time", "lat"))
+    >>> meta.shape
+    (365, 180)
     """
     if isinstance(zarr_format, bool) or zarr_format not in (2, 3):
         raise BadRequest(f"zarr_format is {zarr_format}; known: 2, 3")
