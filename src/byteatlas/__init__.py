@@ -10,8 +10,8 @@ array([15., 23.], dtype=float32)
 From files to data:
 
 - `scan`, `scan_many`: archive files to virtual arrays; `load`, `write`: reference maps.
-- `combine`, `plan_combine`, `prepare_combine`, `prepare_many`, `append`, `concat`: many trees as one; `multi_zarr`: with
-  kerchunk's arguments; `by_valid_time`: forecasts by the moment that they are for.
+- `combine`, `plan_combine`, `prepare_combine`, `prepare_many`, `append`, `concat`: many trees as one;
+  `multi_zarr`: with kerchunk's arguments; `by_valid_time`: forecasts by the moment that they are for.
 - `select`, `mask`: parts of one.
 - `open`, `open_array`, `open_group`: read values, as NumPy arrays. For xarray: ``engine="byteatlas"``; for zarr-python:
   `zarr_store`; from VirtualiZarr: `from_virtual`.

@@ -6,6 +6,7 @@ from collections import Counter
 
 from byteatlas.combining.model import LEVELS, DimensionPlan, Finding, Plan
 from byteatlas.meta.text import shape_text
+from byteatlas.pages.dates import time_text
 from byteatlas.pages.numbers import count_text
 from byteatlas.values import dataclass
 from byteatlas.verifying.report import BAD, VerifyReport
@@ -89,9 +90,14 @@ def plan_lines(plan: Plan) -> PlanLines:
 
 
 def _dimension(d: DimensionPlan) -> tuple[str, ...]:
-    units = f" {d.units}" if d.units else ""
-    ends = f"{d.blocks[0].first} to {d.blocks[-1].last}{units}" if d.blocks else ""
-    return d.name, f"{d.length:,}", d.direction, ends, d.source
+    if not d.blocks:
+        return d.name, f"{d.length:,}", d.direction, "", d.source
+    values = d.blocks[0].first, d.blocks[-1].last
+    ends = " to ".join(time_text(value, d.units, d.calendar) for value in values)
+    units = (
+        f" {d.units}" if d.units and ends == f"{values[0]} to {values[1]}" else ""
+    )  # no dates: they need their units
+    return d.name, f"{d.length:,}", d.direction, ends + units, d.source
 
 
 def _finding(f: Finding) -> FindingLine:
