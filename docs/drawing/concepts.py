@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from docs.running.blocks import ROOT
 from docs.drawing.svg import arrow, box, card, text
 
 CHUNKS = ("0.0", "0.1", "1.0", "1.1")
@@ -44,7 +44,8 @@ def read_plan() -> str:
     """A selection, the chunks that it touches, their places, few requests, decoding, the result."""
     heads = ("1 select", "2 look up", "3 fetch", "4 decode", "5 scatter")
     parts = [text(x, 34, word, "ink head") for x, word in zip((24, 206, 392, 548, 700), heads, strict=True)]
-    order, colours = [(r, c) for r in range(4) for c in range(4)], {}
+    order = [(r, c) for r in range(4) for c in range(4)]
+    colours: dict[tuple[int, int], str] = {}
     for r, c in order:
         kind = f"c{len(colours)}" if (r, c) in WANTED else "empty"
         if (r, c) in WANTED:

@@ -10,8 +10,8 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from docs.running.blocks import ROOT
 from docs.drawing.svg import box, card, text
 
 PAGE = ROOT / "docs" / "status" / "speed.md"

@@ -4,8 +4,8 @@
     python docs/running/newcomer.py --only README,tutorial python3.11 python3.13
 
 For each Python a fresh environment gets what the README says; each page then has a copy of that environment and an
-empty folder, and runs from top to bottom, its ``pip install`` lines too. byteatlas itself is not fetched:
-pip finds a wheel of this checkout. Files that a reader would bring are made beforehand, in an environment of their own with
+empty folder, and runs from top to bottom, its ``pip install`` lines too. byteatlas itself is not fetched: pip finds a
+wheel of this checkout. Files that a reader would bring are made beforehand, in an environment of their own with
 ``byteatlas[all]``. A step that fails, and a warning that is ours, are findings; the status is 1 when there are any.
 """
 

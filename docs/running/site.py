@@ -1,7 +1,7 @@
 """A hook of MkDocs: each how-to can be downloaded as a notebook.
 
-``python docs/running/notebooks.py FOLDER`` runs them; with ``BYTEATLAS_NOTEBOOKS=FOLDER`` the site has these, outputs and all,
-else notebooks without outputs.
+``python docs/running/notebooks.py FOLDER`` runs them; with ``BYTEATLAS_NOTEBOOKS=FOLDER`` the site has these, outputs
+and all, else notebooks without outputs.
 """
 
 from __future__ import annotations
