@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from docs.running.blocks import ROOT
 from docs.drawing.svg import arrow, box, card, text
+from docs.running.blocks import ROOT
 
 CHUNKS = ("0.0", "0.1", "1.0", "1.1")
 PLACES = ((4096, 51200), (55296, 49871), (105167, 50433), (155600, 48012))

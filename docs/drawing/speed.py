@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from docs.running.blocks import ROOT
 from docs.drawing.svg import box, card, text
+from docs.running.blocks import ROOT
 
 PAGE = ROOT / "docs" / "status" / "speed.md"
 ROW = re.compile(r"^\| (.+?) \| ([\d.]+) \| ([\d.]+) \|$", re.MULTILINE)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,14 @@ COMMENT = re.compile(r"^<!-- [^\n]* -->\n+", re.MULTILINE)
 RESET = "%reset -f\n%cd -q {folder}\nimport logging; logging.captureWarnings(False)"
 
 
+def _nbformat() -> Any:
+    """The package, which has no types and is for those who make notebooks only."""
+    return import_module("nbformat")
+
+
 def notebook(page: Path) -> Any:
     """The notebook of a page, not yet run."""
-    import nbformat
-
+    nbformat = _nbformat()
     read = read_page(page)
     cells, at = [], 0
     for block in read.running():
@@ -42,8 +47,7 @@ def notebook(page: Path) -> Any:
 
 
 def _words(text: str) -> list[Any]:
-    import nbformat
-
+    nbformat = _nbformat()
     text = COMMENT.sub("", text).strip()
     return [nbformat.v4.new_markdown_cell(text)] if text else []
 
@@ -81,9 +85,9 @@ class Kernel:
 
         Raises nbclient's `CellExecutionError`, which shows the cell and its traceback.
         """
-        import nbformat
         from nbclient import NotebookClient
 
+        nbformat = _nbformat()
         reset = nbformat.v4.new_code_cell(RESET.format(folder=folder))
         book.cells.insert(0, reset)
         try:
@@ -107,8 +111,7 @@ def give(page: Page, folder: Path) -> None:
 
 
 def main() -> None:
-    import nbformat
-
+    nbformat = _nbformat()
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     chosen = [Path(name).resolve() for name in sys.argv[2:]] or [p for p in pages() if p.parent.name == "how-to"]

@@ -84,8 +84,8 @@ def test_times_of_a_plan_are_dates_on_its_page() -> None:
 
 
 def test_every_value_completes_or_shows_itself(files: list[str]) -> None:
-    vg, root = ba.scan(files[0]), ba.open(files[0])
+    vg, root = ba.scan(files[0]), ba.open_group(files[0])
     assert vg._ipython_key_completions_() == root._ipython_key_completions_() == ["time", "deep", "deep/air"]
     plan, found = ba.plan_combine(files, "time"), ba.verify(files[0])
     for value in (vg, vg["time"], root, root["time"], plan, vg.report, found):
-        assert 'class="byteatlas"' in value._repr_html_()
+        assert 'class="byteatlas"' in (value._repr_html_() or "")
