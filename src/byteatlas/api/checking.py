@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import load
 from byteatlas.api.targets import Readable, References, Target, access_for, expect_many
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.local import absolute, local_path
@@ -43,6 +44,7 @@ def check(
     >>> [source.state for source in ba.check("jan.json")]
     ['same']
     """
+    accept(VERBS, look_in=look_in)
     from byteatlas.manifest.ops.sources import check_sources
 
     expect_many(look_in, "look_in")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from byteatlas.api.opening import open as open_node
 from byteatlas.api.targets import access_for
 from byteatlas.api.tree import VirtualTree, tree
+from byteatlas.arguments import VERBS, accept
 from byteatlas.array import Array, Group
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
@@ -49,6 +50,7 @@ def by_valid_time(
     >>> ba.by_valid_time(runs)["t"].meta.dimension_names
     ('valid_time', 'latitude', 'longitude')
     """
+    accept(VERBS, at_least=at_least)
     how = access_for(group, access, storage_options, policy)
     root = open_node(group, access=how)
     assert isinstance(root, Group)

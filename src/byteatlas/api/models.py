@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from byteatlas.api.opening import Openable, how_for, opened
 from byteatlas.api.targets import check_zarr_format, expect
+from byteatlas.arguments import VERBS, accept, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
@@ -41,6 +42,7 @@ def to_model(
     >>> sorted(model.members)
     ['air', 'lat', 'lon', 'time']
     """
+    accept(VERBS, path=path)
     from byteatlas.array.models import model_of
 
     expect(path, str, "path")
@@ -75,9 +77,13 @@ def from_model(
     >>> ba.open("empty.zarr")["air"].shape
     (2, 4, 8)
     """
+    accept(VERBS, path=path, overwrite=overwrite, consolidated=consolidated)
     from byteatlas.array.models import create_from_model
+    from byteatlas.meta.zom import Model
     from byteatlas.store.write import writable
 
     check_zarr_format(zarr_format)
+    if not isinstance(model, (Mapping, Model)):
+        raise wrong("model", model, "what to_model gives, or its JSON form,")
     with writable(target, Access.of(access, storage_options).storage_options) as store:
         create_from_model(model, store, path, zarr_format=zarr_format, overwrite=overwrite, consolidated=consolidated)

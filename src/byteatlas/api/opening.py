@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from byteatlas.api.indexing import load, load_kind, versioned
 from byteatlas.api.targets import Readable, References, access_for, expect, is_references, place_of
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.io.kind import METADATA_NAMES, kind_of
@@ -61,11 +62,13 @@ def open(
     array([[ 0.,  4.],
            [ 8., 12.]], dtype=float32)
     """
+    accept(VERBS, path=path)
     from byteatlas.array import ReadOptions, open_node
+    from byteatlas.array.options import check_read_options
 
     expect(options, ReadOptions, "options")
-    expect(path, str, "path")
-    options = options or ReadOptions()
+    options = ReadOptions() if options is None else options
+    check_read_options(options)
     if isinstance(target, Store) or (isinstance(target, Mapping) and not is_references(target)):
         from byteatlas.array import open_store
 
@@ -102,6 +105,7 @@ def open_array(
     >>> ba.open_array("jan.nc", path="air").chunks
     (1, 1, 8)
     """
+    accept(VERBS, path=path)
     from byteatlas.array import Array
 
     found = open(target, path=path, access=access, storage_options=storage_options, policy=policy, options=options)
@@ -124,6 +128,7 @@ def open_group(
     >>> list(ba.open_group("jan.nc"))
     ['time', 'lat', 'lon', 'air']
     """
+    accept(VERBS, path=path)
     from byteatlas.array import Group
 
     found = open(target, path=path, access=access, storage_options=storage_options, policy=policy, options=options)
@@ -185,6 +190,7 @@ def copy(
     >>> ba.open("jan.zarr")["air"][0, 1, :3]
     array([ 8.,  9., 10.], dtype=float32)
     """
+    accept(VERBS, path=path, progress=progress)
     from byteatlas.array.writing.copy import CopyOptions
     from byteatlas.array.writing.copy import copy as copy_node
     from byteatlas.store.write import writable
@@ -231,6 +237,7 @@ def georeference(
     >>> found.crs.kind, found.transform
     ('wkt', Affine(a=30.0, b=0.0, c=500000.0, d=0.0, e=-30.0, f=4000000.0))
     """
+    accept(VERBS, path=path)
     from byteatlas.array.geo import georeference_of
 
     return georeference_of(opened(target, "", how_for(target, access, storage_options, policy)), path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.targets import access_for
 from byteatlas.api.tree import VirtualTree, tree
+from byteatlas.arguments import VERBS, accept
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.types import JSON
@@ -38,6 +39,7 @@ def select(
     >>> part["air"].meta.shape
     (1, 4, 8)
     """
+    accept(VERBS, region=region, cut=cut)
     return tree(group, access_for(group, access, storage_options, policy)).select(region, cut=cut)
 
 
@@ -63,5 +65,6 @@ def mask(
     >>> ba.open(north)["air"][0, :, 0]
     array([9.96921e+36, 9.96921e+36, 1.60000e+01, 2.40000e+01], dtype=float32)
     """
+    accept(VERBS, region=region, keep_cut=keep_cut, fill=fill)
     how = access_for(group, access, storage_options, policy)
     return tree(group, how).mask(region, keep_cut=keep_cut, fill=fill)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from byteatlas.api.targets import check_zarr_format
+from byteatlas.api.targets import check_zarr_format, expect
+from byteatlas.arguments import VERBS, accept, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.types import JSON
@@ -45,8 +46,14 @@ def create_array(
     array([[0, 0, 0],
            [7, 7, 7]], dtype=int16)
     """
+    accept(VERBS, path=path)
     from byteatlas.array.writing.options import ArrayWriteOptions
     from byteatlas.array.writing.write import create_array as create
+    from byteatlas.meta.model import ArrayMeta
+
+    expect(options, ArrayWriteOptions, "options")
+    if not isinstance(meta, ArrayMeta):
+        raise wrong("meta", meta, "what array_meta gives")
 
     return create(_store(target, access, storage_options), path, meta, write=options or ArrayWriteOptions())
 
@@ -70,6 +77,7 @@ def create_group(
       model/
         run/
     """
+    accept(VERBS, path=path, attributes=attributes)
     from byteatlas.array.writing.write import create_group as create
 
     check_zarr_format(zarr_format)
@@ -94,8 +102,11 @@ def open_writable(
     >>> float(air[0].max())
     0.0
     """
+    accept(VERBS, path=path)
     from byteatlas.array.writing.options import ArrayWriteOptions
     from byteatlas.array.writing.write import open_writable as open_array
+
+    expect(options, ArrayWriteOptions, "options")
 
     return open_array(_store(target, access, storage_options), path, write=options or ArrayWriteOptions())
 
