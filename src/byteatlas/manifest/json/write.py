@@ -107,7 +107,7 @@ class _Urls:
     def of(sources: tuple[SourceInfo, ...], options: MapWriteOptions) -> _Urls:
         texts = [quoted(options.shown(s.url)) for s in sources]
         width = max(map(len, texts), default=1)
-        if width * len(texts) > 16 << 20:
+        if len(texts) == 1 or width * len(texts) > 16 << 20:
             return _Urls(texts, None)
         return _Urls(texts, _column(texts, width))
 
