@@ -44,8 +44,11 @@ class ArrayChunks:
     def exact(self) -> bool:
         """Whether every chunk decodes to what the grid says it covers: then no position lies outside of a chunk."""
         first, grid = self.pipelines.first, self.grid
-        return self.pipelines.single and first is not None and isinstance(grid, RegularGrid) and (
-            first.shape == grid.chunk_shape
+        return (
+            self.pipelines.single
+            and first is not None
+            and isinstance(grid, RegularGrid)
+            and (first.shape == grid.chunk_shape)
         )
 
     def locate(self, chunks: ChunkNumbers) -> ChunkPlaces:

@@ -80,9 +80,7 @@ def _read_points(
     plan: PointPlan, target: NDArray[Any], array: ArrayChunks, places: ChunkPlaces, options: ReadOptions
 ) -> None:
     found = places.located
-    scatter = PointScatter(
-        plan, target, ChunkDecoder(array.pipelines, places), array.fill, flat_places(plan, array)
-    )
+    scatter = PointScatter(plan, target, ChunkDecoder(array.pipelines, places), array.fill, flat_places(plan, array))
     scatter.absent(Items(found.missing()))
     _inline(places, scatter, options)
     stored = found.stored()

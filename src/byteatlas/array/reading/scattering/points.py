@@ -23,7 +23,8 @@ from byteatlas.values import dataclass
 class PointScatter:
     """Receives chunks that hold points; items are rows of the plan. ``target`` has one axis.
 
-    ``flat``: the points' places in their chunks in C order, where all chunks have one pipeline that decodes into memory.
+    ``flat``: the points' places in their chunks in C order, where all chunks have one pipeline and are decoded into
+    memory.
     """
 
     plan: PointPlan
