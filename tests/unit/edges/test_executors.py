@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures as cf
+import gc
 import inspect
 import os
 import pickle
@@ -19,7 +20,7 @@ from byteatlas import errors
 from byteatlas.cli.app import run
 from byteatlas.combining import CombineOptions
 from byteatlas.executors.combining import Part, ReadAndJoin, gathered, prepare_many
-from byteatlas.executors.pools import through_futures
+from byteatlas.executors.pools import pool_of, through_futures
 from byteatlas.executors.results import BROKEN, Failure, Results
 from byteatlas.executors.running import for_each
 from byteatlas.types import ByteRange
@@ -222,6 +223,13 @@ def lost(parts: list[Part], failures: Any, folder: Path) -> None:
     names = [n for p in parts for n in p.names]
     assert names == [f"{folder}/f0.h5 ... {folder}/f2.h5", f"{folder}/f3.h5", f"{folder}/f4.h5",
                      f"{folder}/f6.h5 ... {folder}/f7.h5"]  # fmt: skip
+
+
+def test_workers_of_ours_collect_rarely() -> None:
+    before = gc.get_threshold()
+    with pool_of("processes", 1) as pool:
+        assert pool.submit(gc.get_threshold).result()[0] > before[0]
+    assert gc.get_threshold() == before
 
 
 class BrokenPool(cf.Executor):
