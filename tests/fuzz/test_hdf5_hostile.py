@@ -21,7 +21,7 @@ from byteatlas.manifest.model import VirtualGroup
 from byteatlas_scanners.hdf5 import SCANNER
 
 MUTANTS = 60
-SECONDS = 20  # generous: machines that run tests are busy
+SECONDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,13 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def scan(data: bytes) -> VirtualGroup | None:
-    begin = time.monotonic()
+    begin = time.process_time()  # other programs may be busy
     try:
         return scan_bytes(SCANNER, data)
     except ByteatlasError:
         return None
     finally:
-        assert time.monotonic() - begin < SECONDS
+        assert time.process_time() - begin < SECONDS
 
 
 def test_mutants(originals: dict[str, bytes]) -> None:

@@ -165,7 +165,7 @@ HOSTILE: dict[str, bytes] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_json(name: str, options: MapReadOptions) -> None:
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         with pytest.raises(ByteatlasError) as caught:
             exhaust(read_references(HOSTILE[name], options=options))
@@ -174,7 +174,7 @@ def test_hostile_json(name: str, options: MapReadOptions) -> None:
         tracemalloc.stop()
     assert str(caught.value)
     assert len(str(caught.value)) < 2000
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert peak < 256 << 20
 
 

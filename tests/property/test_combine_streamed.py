@@ -81,7 +81,10 @@ def files(folder: Path) -> dict[str, Any]:
 
 
 def held(path: Path) -> Any:
-    return pq.read_table(path).to_pydict() if path.suffix == ".parq" else path.read_bytes()
+    if path.suffix != ".parq":
+        return path.read_bytes()
+    with pq.ParquetFile(path) as file:
+        return file.read(use_threads=False).to_pydict()
 
 
 def maps_on_disk(inputs: Sequence[VirtualGroup], folder: Path, suffix: str, record_size: int = 7) -> list[str]:

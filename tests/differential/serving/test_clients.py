@@ -188,7 +188,7 @@ def test_zarrita_in_a_page_of_another_origin(url: str, ours: Mapping[str, NDArra
     script = f'<script type="module">import * as zarr from "zarrita"; const BASE = "{url}";\n{body}{done}</script>'
     (tmp_path / "page.html").write_text(f"<!doctype html>{head}{script}")
     pages = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
-    Thread(target=pages.serve_forever, daemon=True).start()
+    Thread(target=pages.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         text = browse(f"http://127.0.0.1:{pages.server_address[1]}/page.html", tmp_path / "profile")
     finally:

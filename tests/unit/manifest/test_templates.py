@@ -180,12 +180,12 @@ def test_a_million_generated_references_are_quick() -> None:
             "dimensions": {"i": {"stop": 2000}, "j": {"stop": 500}},
         }
     ]
-    started = time.perf_counter()
+    started = time.process_time()
     node = read_references(map_of({"x/.zarray": big}, gen=gen))
     assert isinstance(node, VirtualGroup)
     loaded = node.arrays["x"].manifest.load()
     assert loaded.offset[-1] == 100 + 999_999 * 8
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     with pytest.raises(InvalidMetadata, match="limit"):
         read_references(map_of({"x/.zarray": big}, gen=gen), options=MapReadOptions(most_generated=10)).arrays[  # type: ignore[union-attr]
             "x"

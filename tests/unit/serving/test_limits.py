@@ -32,7 +32,7 @@ def server() -> Any:
 def raw(url: str, request: bytes) -> bytes:
     """The answer to bytes as they are; empty where the server hangs up."""
     host, _, port = url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         try:
             connection.sendall(request)
             answer = b""
