@@ -98,11 +98,11 @@ def leaf2(kind: int, records: bytes, signature: bytes = b"BTLF\0") -> bytes:
 def heap_header(
     *, id_size: int = 7, filtered: bytes = b"", flags: int = 2, huge: int = NOWHERE, width: int = 4, start: int = 512,
     largest: int = 65536, bits: int = 32, root: int = 8192, rows: int = 0, signature: bytes = b"FRHP\0",
-    most: int = 4096, stored: int = 0,
+    most: int = 4096, stored: int = 0, managed: int = 1 << 20,
 ) -> bytes:  # fmt: skip
     """A fractal heap's header; ``filtered``: its filter pipeline message."""
     head = signature + struct.pack("<HHBIQQQQ", id_size, len(filtered), flags, most, 0, huge, 0, NOWHERE)
-    head += u64(*([0] * 8)) + struct.pack("<HQQHHQH", width, start, largest, bits, 1, root, rows)
+    head += u64(managed, *([0] * 7)) + struct.pack("<HQQHHQH", width, start, largest, bits, 1, root, rows)
     if filtered:
         head += struct.pack("<QI", stored, 0) + filtered
     return summed(head)

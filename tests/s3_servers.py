@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
@@ -57,6 +58,7 @@ class Bucket:
         return f"s3://{self.name}/{key}"
 
 
+@lru_cache(maxsize=4096)  # bytes remember their hash: the digest of a large object would cost more than the answer
 def _etag(data: bytes) -> str:
     return f'"{hashlib.md5(data, usedforsecurity=False).hexdigest()}"'
 

@@ -9,66 +9,75 @@ from collections.abc import Sequence
 from pathlib import Path
 
 SERVER = """
-import http.server, sys, threading, time, json
+import asyncio, json, sys, time
 from pathlib import Path
+latency, rate = float(sys.argv[1]), float(sys.argv[2])
 data = {"/" + Path(p).name: Path(p).read_bytes() for p in sys.argv[3:]}
-latency, rate, log, lock = float(sys.argv[1]), float(sys.argv[2]), [], threading.Lock()
-free, line = [0.0], threading.Lock()
-PACKET = 16384
-def wait_for_line(nbytes):
-    if not rate:
-        return
-    with line:
-        begin = max(time.perf_counter(), free[0])
-        free[0] = begin + nbytes / rate
-        until = free[0]
-    time.sleep(max(0, until - time.perf_counter()))
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def do_HEAD(self): self.answer(False)
-    def do_GET(self): self.answer(True)
-    def log_message(self, *args): pass
-    def answer(self, body):
-        if self.path == "/log":
-            return self.send(json.dumps(log).encode(), 200, True)
-        if self.path == "/clear":
-            log.clear()
-            return self.send(b"", 200, True)
-        begin = time.perf_counter()
-        time.sleep(latency)
-        found, wanted = data.get(self.path), self.headers.get("Range")
+log, free, PACKET = [], 0.0, 16384
+class Line(asyncio.Protocol):
+    waiting, busy = b"", False
+    def connection_made(self, transport):
+        self.transport = transport
+    def data_received(self, some):
+        self.waiting += some
+        self.next()
+    def next(self):
+        end = self.waiting.find(b"\\r\\n\\r\\n")
+        if end < 0 or self.busy:
+            return
+        head, self.waiting = self.waiting[:end].decode("latin-1"), self.waiting[end + 4:]
+        method, path, _ = head[:head.find("\\r\\n")].split(" ")
+        at = head.lower().find("\\r\\nrange: bytes=")
+        wanted = "" if at < 0 else head[at + 15:].partition("\\r\\n")[0]
+        self.busy = True
+        if path in ("/log", "/clear"):
+            self.send("200 OK", json.dumps(log).encode() if path == "/log" else b"", "GET")
+            if path == "/clear":
+                log.clear()
+        else:
+            asyncio.get_running_loop().call_later(latency, self.answer, method, path, wanted, time.perf_counter())
+    def answer(self, method, path, wanted, begin):
+        found, status, more = data.get(path), "200 OK", ""
         if found is None:
-            return self.send(b"", 404, True)
-        part, status, extra = memoryview(found), 200, {}
+            return self.send("404 Not Found", b"", method)
+        part = memoryview(found)
         if wanted:
-            first, _, last = wanted.removeprefix("bytes=").partition("-")
-            start = int(first) if first else len(found) - int(last)
+            first, _, last = wanted.partition("-")
+            start = int(first) if first else max(0, len(found) - int(last))
             end = min(int(last) + 1 if first and last else len(found), len(found))
-            part, status = part[start:end], 206
-            extra = {"Content-Range": f"bytes {start}-{end - 1}/{len(found)}"}
-        with lock:
-            log.append([begin, time.perf_counter(), len(part) if body else 0])
-        self.send(part, status, body, extra, True)
-    def send(self, part, status, body, extra={}, slow=False):
-        self.send_response(status)
-        for name, value in {"Content-Length": len(part), "Accept-Ranges": "bytes", **extra}.items():
-            self.send_header(name, str(value))
-        self.end_headers()
-        if not body:
+            part, status = part[start:end], "206 Partial Content"
+            more = f"Content-Range: bytes {start}-{end - 1}/{len(found)}\\r\\n"
+        log.append([begin, time.perf_counter(), len(part) if method == "GET" else 0])
+        self.send(status, part, method, more, slow=rate > 0)
+    def send(self, status, part, method, more="", slow=False):
+        if self.transport.is_closing():
             return
-        if not (slow and rate):
-            self.wfile.write(part)
-            return
-        for at in range(0, len(part), PACKET):
-            piece = part[at:at + PACKET]
-            wait_for_line(len(piece))
-            self.wfile.write(piece)
-class Server(http.server.ThreadingHTTPServer):
-    request_queue_size, daemon_threads = 256, True
-    def handle_error(self, request, client_address): pass
-server = Server(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
+        more = f"Content-Length: {len(part)}\\r\\nAccept-Ranges: bytes\\r\\n{more}"
+        head = f"HTTP/1.1 {status}\\r\\n{more}\\r\\n".encode()
+        if method == "HEAD" or not slow:
+            self.transport.write(head if method == "HEAD" else head + part)
+            return self.done()
+        self.transport.write(head)
+        self.pour(part)
+    def pour(self, part):
+        global free
+        if not part or self.transport.is_closing():
+            return self.done()
+        now = time.perf_counter()
+        free = max(now, free) + min(PACKET, len(part)) / rate
+        asyncio.get_running_loop().call_later(free - now, self.packet, part)
+    def packet(self, part):
+        self.transport.write(part[:PACKET])
+        self.pour(part[PACKET:])
+    def done(self):
+        self.busy = False
+        self.next()
+async def main():
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Line, "127.0.0.1", 0, backlog=512)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
 """
 
 

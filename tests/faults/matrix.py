@@ -1,7 +1,8 @@
-"""``python -m tests.faults.matrix [--short] [PLACE...] [only=OPERATION]``: every fault in every operation.
+"""``python -m tests.faults.matrix [--short] [--write] [PLACE...] [only=OPERATION] [jobs=N]``: faults in all operations.
 
 A run does one operation while a server answers some requests wrongly, and ends in one of two ways: the right values,
-or an error of ours in time that says where. All else is told, and makes the command fail.
+or an error of ours in time that says where. All else is told, and makes the command fail. ``--write`` puts the figures
+of whole places into docs/status/faults.md.
 """
 
 from __future__ import annotations
@@ -9,40 +10,33 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.fault_server import KINDS, PASSING, Plan, at_random, burst, faulty, from_then_on
+from tests.faults.findings import OF_TIME, Findings, row_of, write_row
+from tests.faults.lost_time import Spent, slowness, spent
 from tests.faults.materials import digests, files
 from tests.faults.operations import Digests, Operation, Place, operations_at, quietly
 from tests.s3_servers import S3_KINDS, S3_PASSING, s3_subset
 
 import byteatlas as ba
 from byteatlas.errors import ByteatlasError, FetchFailed
+from byteatlas.values import replace
 
 DEADLINE = 1.5
 RETRY = ba.Retry(wait=0.001, idle=0.1, deadline=DEADLINE)
 TIMES_OVER = 3
 """Deadlines that a run may take: an operation is a few calls, and each has its own deadline."""
-
-
-@dataclass
-class Findings:
-    """What all runs came to."""
-
-    runs: int = 0
-    faulted: int = 0
-    ends: Counter[str] = field(default_factory=Counter)
-    slowest: float = 0.0
-    wrong: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        ends = ", ".join(f"{name} {count}" for name, count in self.ends.most_common())
-        text = f"{self.runs} runs, {self.faulted} faulted requests; the slowest took {self.slowest:.1f} s; {ends}"
-        return "\n".join([text, f"{len(self.wrong)} wrong", *self.wrong])
+TRIES = 4
+"""How often a run is made in which a time-out came too early or too late while the machine did something else."""
+MOST_SLOW = 2.0
+"""Times that time-outs grow with the machine's slowness, at the most."""
+HANGS = 10 * TIMES_OVER
+"""Deadlines after which a run counts as late, whatever the machine did meanwhile."""
 
 
 @contextmanager
@@ -77,23 +71,47 @@ def plans(requests: int, kind: str, short: bool) -> Iterator[tuple[str, Plan, bo
 def run(place: Place, operations: Mapping[str, Operation], found: Findings, short: bool = False) -> None:
     """Every kind of fault at every place of some operations."""
     for name, operation in operations.items():
-        place.renew()
-        place.server.requests.clear()
-        right = _done(place, operation)
-        count = len(place.server.requests) if operation.after is None else _requests(place, operation)
-        place.renew()
-        before = [digests(ba.open(place.at(other), access=place.access)) for other in operation.fault_free]
+        right, count, before = _fault_free(place, operation, found)
         for number, kind in enumerate(place.kinds):
             for where, plan, must in plans(count, kind, short and bool((number + 1) % 3)):
-                place.renew()
                 what = f"{place.name}: {name}: {kind} {where}"
-                begin, wrong = time.monotonic(), _one(place, operation, plan, right, before, found)
-                found.slowest = max(found.slowest, time.monotonic() - begin)
-                if wrong == "" or (wrong != "right" and not (must and kind in place.passing) and wrong[0] == "!"):
-                    continue
-                if wrong != "right":
-                    found.wrong.append(f"{what}: {wrong}")
+                for _ in range(TRIES):
+                    place.renew()
+                    end, said, took = _one(place, operation, plan, right, before, found)
+                    if end == "error" and must and kind in place.passing:
+                        end = "not tried again"
+                    if end not in OF_TIME or took.lost < RETRY.idle:
+                        break
+                    found.repeated += 1
+                    _adapt(place, found)
+                found.ends[end] += 1
+                if end not in ("right", "error"):
+                    found.wrong.append(f"{what}: {end}: {said}")
                     print(found.wrong[-1], flush=True)
+
+
+def _adapt(place: Place, found: Findings, least: float = 1.0) -> None:
+    """Time-outs as long as the machine is slow; on a quiet one they are those of `RETRY`."""
+    found.slowness = factor = min(max(slowness(), least), MOST_SLOW)
+    retry = ba.Retry(wait=RETRY.wait, idle=RETRY.idle * factor, deadline=RETRY.deadline * factor)
+    if place.access.retry.deadline <= MOST_SLOW * RETRY.deadline:  # else somebody wants to be patient
+        place.access = replace(place.access, retry=retry)
+
+
+def _fault_free(place: Place, operation: Operation, found: Findings) -> tuple[Digests, int, list[Digests]]:
+    """What an operation gives, after how many requests, and what may be found where it fails."""
+    for least in (1.0, 2.0, MOST_SLOW, MOST_SLOW):
+        _adapt(place, found, least)
+        with suppress(FetchFailed):
+            place.renew()
+            place.server.requests.clear()
+            right = _done(place, operation)
+            count = len(place.server.requests) if operation.after is None else _requests(place, operation)
+            place.renew()
+            before = [digests(ba.open(place.at(other), access=place.access)) for other in operation.fault_free]
+            _adapt(place, found)
+            return right, count, before
+    raise AssertionError("the machine is too busy for any time-out")
 
 
 def _done(place: Place, operation: Operation) -> Digests:
@@ -108,62 +126,101 @@ def _requests(place: Place, operation: Operation) -> int:
     return len(place.server.requests)
 
 
-def _one(place: Place, operation: Operation, plan: Plan, right: Digests, before: list[Digests], found: Findings) -> str:
-    """``right``, or ``!`` and the error's name where it is a good one, or what is wrong."""
+def is_late(took: Spent, deadline: float) -> bool:
+    """Whether a run took longer than its deadlines allow, without what the machine gave to others."""
+    return took.judged > TIMES_OVER * deadline or took.seconds > HANGS * deadline
+
+
+def _one(
+    place: Place, operation: Operation, plan: Plan, right: Digests, before: list[Digests], found: Findings
+) -> tuple[str, str, Spent]:
+    """How a run ended (a word of `tests.faults.findings.ENDS`), what is to be said of it, and what it took."""
     server = place.server
     server.requests.clear()
     server.plan, seen, error = plan, server.faulted, None
-    begin = time.monotonic()
+    got: Digests = {}
     try:
-        got = quietly(lambda: operation.run(place))
+        with spent() as took:
+            got = quietly(lambda: operation.run(place))
     except ByteatlasError as raised:
         error = raised
     except Exception as raised:
-        return f"raw {type(raised).__name__}: {raised}"
+        return "raw", f"{type(raised).__name__}: {raised}", took
     finally:
-        seconds = time.monotonic() - begin
         asked = list(server.requests)
         server.plan = lambda number, method, path: None
-        found.runs += 1
-        found.faulted += server.faulted - seen
-    if seconds > TIMES_OVER * place.access.retry.deadline:
-        return f"took {seconds:.1f} s"
-    found.ends["right" if error is None else type(error).__name__] += 1
+        found.count(server.faulted - seen, took)
+    if is_late(took, place.access.retry.deadline):
+        return "late", f"took {took}; ended with {error}", took
+    if error is not None:
+        found.errors[type(error).__name__] += 1
     if operation.after is not None:
-        got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
+        try:
+            got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
+        except ByteatlasError as left:
+            return "partial", f"what is left cannot be read: {left}; after {error}", took
         if got != right and not (error is not None and got in before):
-            return f"holds {got} after {error}"
+            return difference(got, right), f"holds {got} after {error}", took
     elif error is None and got != right:
-        return f"gives {[k for k in right if got.get(k) != right[k]]} wrong"
-    return "right" if error is None else _said(place, error, asked)
+        return difference(got, right), f"gives {[k for k in right if got.get(k) != right[k]]} wrong", took
+    return (*(("right", "") if error is None else _said(place, error, asked, took)), took)
 
 
-def _said(place: Place, error: ByteatlasError, asked: list[tuple[str, str, str | None]]) -> str:
-    """Whether an error says where. s3fs asks for the size at times that the server does not get to see."""
+def difference(got: Digests, right: Digests) -> str:
+    """``partial`` where all that is there is right, and something is not there; else ``wrong``."""
+    return "partial" if got.items() < right.items() else "wrong"
+
+
+def _said(
+    place: Place, error: ByteatlasError, asked: list[tuple[str, str, str | None]], took: Spent
+) -> tuple[str, str]:
+    """Whether an error says where: the URL, and the range, unless the size was asked for.
+
+    s3fs asks for the size at times that the server does not get to see, and so does anybody on a busy machine, where
+    the time for an answer can be over before the request is there.
+    """
     url = error.url if isinstance(error, FetchFailed) else str(error)
     if place.base not in url:
-        return f"does not say where: {type(error).__name__}: {error}"
+        return "no place", f"does not say where: {type(error).__name__}: {error}"
+    seen = place.name != "s3fs" and took.lost < place.access.retry.idle
     ranges = [r for method, path, r in asked if path.rstrip("/").endswith(url.rpartition("/")[2])]
-    if isinstance(error, FetchFailed) and error.range is None and ranges and all(ranges) and place.name != "s3fs":
-        return f"does not say which range: {error}"
-    return f"!{type(error).__name__}: {error}"
+    if isinstance(error, FetchFailed) and error.range is None and ranges and all(ranges) and seen:
+        return "no place", f"does not say which range: {error}"
+    return "error", f"{type(error).__name__}: {error}"
+
+
+def share(name: str, only: str, number: int, jobs: int, short: bool) -> tuple[Findings, int, int]:
+    """What every so-manieth operation of a place comes to, from the one with this number on; how many kinds of faults
+    and operations there are."""
+    found, begin = Findings(), time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, places(files(Path(folder))) as servers:
+        place = next(place for place in servers if place.name == name)
+        operations = operations_at(place)
+        for what in [what for what in operations if only in what][number::jobs]:
+            run(place, {what: operations[what]}, found, short)
+            print(f"{time.monotonic() - begin:6.0f} s {name}: {what}: {found.runs} runs, {found.faulted} faults, "
+                  f"{len(found.wrong)} not as they must be; the machine is {found.slowness:.1f} times too slow",
+                  flush=True)  # fmt: skip
+        return found, len(place.kinds), len(operations)
 
 
 def main(arguments: list[str]) -> int:
-    found, begin = Findings(), time.monotonic()
-    only = next((a.partition("=")[2] for a in arguments if a.startswith("only=")), "")
-    wanted = [a for a in arguments if "=" not in a and not a.startswith("-")]
-    with tempfile.TemporaryDirectory() as folder, places(files(Path(folder))) as servers:
-        for place in servers:
-            if wanted and place.name not in wanted:
-                continue
-            for name, operation in operations_at(place).items():
-                if only in name:
-                    run(place, {name: operation}, found, "--short" in arguments)
-                    print(f"{time.monotonic() - begin:6.0f} s {place.name}: {name}: {found.runs} runs, "
-                          f"{found.faulted} faults, {len(found.wrong)} wrong", flush=True)  # fmt: skip
-    print(found)
-    return bool(found.wrong)
+    wrong = 0
+    given = dict(a.split("=", 1) for a in arguments if "=" in a)
+    wanted = [a for a in arguments if "=" not in a and not a.startswith("-")] or ["HTTP", "obstore", "s3fs"]
+    only, jobs, short = given.get("only", ""), int(given.get("jobs", 1)), "--short" in arguments
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
+        for name in wanted:
+            shares = [processes.submit(share, name, only, number, jobs, short) for number in range(jobs)]
+            found = Findings()
+            for future in shares:
+                part, kinds, operations = future.result()
+                found.add(part)
+            print(f"{name}: {found}", flush=True)
+            wrong += len(found.wrong)
+            if "--write" in arguments and not only:
+                write_row(row_of(name, kinds, operations, found, short))
+    return bool(wrong)
 
 
 if __name__ == "__main__":

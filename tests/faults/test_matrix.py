@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.faults.findings import Findings
 from tests.faults.materials import files
-from tests.faults.matrix import Findings, places, run
+from tests.faults.matrix import places, run
 from tests.faults.operations import READING, WRITING, Place, operations_at
 
 import byteatlas as ba

@@ -100,7 +100,10 @@ def draw(root: Path, files: list[str], how_many: int, seed: int) -> Iterator[Mut
         if not kept[file] or (file, place := chance.choice(list(kept[file]))) in seen:
             continue
         name, occurrence = chance.choice(kept[file][place])
-        made = mutate_code(texts[file], known[name], occurrence)
+        try:
+            made = mutate_code(texts[file], known[name], occurrence)
+        except AttributeError:  # its ExceptionReplacer takes plain names only, not `errors.NotFound`
+            continue
         if made is None or made == texts[file]:
             continue
         seen.add((file, place))

@@ -1,4 +1,4 @@
-"""A plugin of pytest: how long each test took, as JSON in the file that `BYTEATLAS_TEST_TIMES` names."""
+"""A plugin of pytest: how long each test took and which failed, as JSON where `BYTEATLAS_TEST_TIMES` says."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import pytest
 
 
 class Times:
-    """The seconds of each test; with workers, the process that starts them hears of all."""
+    """The seconds of each test, and the tests that failed."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
         self._seconds: dict[str, float] = {}
+        self._failed: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
+        if report.failed:
+            self._failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
-        self._target.write_text(json.dumps(self._seconds))
+        self._target.write_text(json.dumps({"seconds": self._seconds, "failed": sorted(self._failed)}))
 
 
 def pytest_configure(config: pytest.Config) -> None:

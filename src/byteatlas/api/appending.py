@@ -12,6 +12,7 @@ from byteatlas.api.indexing import load, write
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import Target, given_access
 from byteatlas.api.tree import access_of
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import ICECHUNK, absolute
@@ -61,6 +62,7 @@ def append(
     Raises `Conflict` and `Forbidden` as `combine` and `write` do, and `Conflict` when others keep the map for too long;
     the map is unchanged then.
     """
+    accept(VERBS, replace=replace, progress=progress)
     asked = _Asked(
         inputs, chosen(concat, options, more), replace, given_access(access, storage_options, policy), progress
     )
@@ -74,6 +76,8 @@ def append(
     from byteatlas.io.kind import is_repository_url
 
     url = os.fspath(target)
+    if "\0" in url:
+        raise BadRequest("the path has a zero byte in it")
     repository = is_repository_url(url)
     with nullcontext(_nothing) if repository else one_writer(url, asked.access or DEFAULT) as renew:
         for _ in range(TRIES):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import load
 from byteatlas.api.targets import Readable, References, Target, access_for, expect_many
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.local import absolute, local_path
@@ -39,6 +40,7 @@ def check(
     Returns: a `SourceState` for each file, whose ``ok`` is False for one that changed, moved or vanished, and for one
     that cannot be reached.
     """
+    accept(VERBS, look_in=look_in)
     from byteatlas.manifest.ops.sources import check_sources
 
     expect_many(look_in, "look_in")

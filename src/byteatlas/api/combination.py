@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from byteatlas.api.indexing import load_among
+from byteatlas.api.indexing import is_remote_archive, load_among
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import Readable, References, Target, each_of, expect_group, expect_many, given_access
 from byteatlas.api.tree import VirtualTree, access_of, concatenated
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
@@ -20,8 +22,11 @@ from byteatlas.types import JSON
 if TYPE_CHECKING:
     from byteatlas.api.prepared import PreparedTree
     from byteatlas.combining import CombineOptions, Plan
+    from byteatlas.manifest.sharing import SharedDocuments
 
 Input: TypeAlias = Readable | References | VirtualGroup
+AT_ONCE, AHEAD = 32, 128
+"""Remote archives that are scanned at a time; and that are scanned, or wait for it, before their turn comes."""
 
 
 def combine(
@@ -50,6 +55,7 @@ def combine(
         Conflict: a difference that cannot be reconciled; a sentence for each, with the files and their values.
         Forbidden: coordinates in files that the input which names them has no right to.
     """
+    accept(VERBS, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress).result()
 
@@ -66,6 +72,7 @@ def plan_combine(
     **more: Any,
 ) -> Plan:
     """What `combine` would do with these inputs, and every difference it finds; nothing is combined."""
+    accept(VERBS, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress).plan
 
@@ -83,6 +90,7 @@ def prepare_combine(
     **more: Any,
 ) -> PreparedTree:
     """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
+    accept(VERBS, names=names, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress, names)
 
@@ -137,8 +145,7 @@ def inputs_as_groups(
     groups: list[VirtualGroup] = []
     names: list[str] = []
     sharing, documents = Sharing(), SharedDocuments()
-    for i, item in enumerate(given):
-        node = load_among(item, access, documents)
+    for i, (item, node) in enumerate(zip(given, _loaded(given, access, documents), strict=True)):
         name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else _name(item, i)
         if isinstance(node, VirtualArray):
             raise BadRequest(f"{name} is a single array; only groups can be combined")
@@ -147,6 +154,34 @@ def inputs_as_groups(
         if progress is not None:
             progress(Progress("combine", name, i + 1, len(given)))
     return groups, names
+
+
+def _loaded(
+    given: Sequence[Input | str], access: Access | None, documents: SharedDocuments
+) -> Iterator[VirtualTree | VirtualArray]:
+    """The inputs, loaded, in their order. Archives on servers are scanned side by side: most of it is waiting."""
+    remote = [isinstance(item, (str, os.PathLike)) and is_remote_archive(os.fspath(item)) for item in given]
+    if sum(remote) < 2:
+        yield from (load_among(item, access, documents) for item in given)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(min(AT_ONCE, sum(remote)))
+    waiting: deque[Input | str | Future[Any]] = deque()
+
+    def next_one() -> VirtualTree | VirtualArray:
+        item = waiting.popleft()
+        return item.result() if isinstance(item, Future) else load_among(item, access, documents)
+
+    try:
+        for item, is_remote in zip(given, remote, strict=True):
+            waiting.append(pool.submit(load_among, item, access, documents) if is_remote else item)
+            if len(waiting) > AHEAD:
+                yield next_one()
+        while waiting:
+            yield next_one()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _name(item: Input, index: int) -> str:

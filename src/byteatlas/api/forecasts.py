@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from byteatlas.api.opening import open as open_node
 from byteatlas.api.targets import access_for
 from byteatlas.api.tree import VirtualTree, tree
+from byteatlas.arguments import VERBS, accept
 from byteatlas.array import Array, Group
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
@@ -45,6 +46,7 @@ def by_valid_time(
 
     Raises `BadRequest` when no array has the dimensions, or when chunks hold more than one run or step.
     """
+    accept(VERBS, at_least=at_least)
     how = access_for(group, access, storage_options, policy)
     root = open_node(group, access=how)
     assert isinstance(root, Group)

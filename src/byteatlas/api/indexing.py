@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from byteatlas.api.targets import Readable, References, Target, access_for, expect, is_references, place_of
 from byteatlas.api.tree import VirtualTree, rooted, tree
-from byteatlas.errors import BadRequest, Unsupported
+from byteatlas.arguments import VERBS, accept
+from byteatlas.errors import BadRequest, FetchFailed, Unsupported
 from byteatlas.io.access import AbsentParts, Access
-from byteatlas.io.local import ICECHUNK, absolute, is_store
+from byteatlas.io.local import ICECHUNK, absolute, is_store, local_path
 from byteatlas.io.policy import FILES, Policy, origin_of
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
 from byteatlas.progress import OnProgress, Progress
@@ -71,6 +72,7 @@ def scan(
         CorruptFile: nothing of the file can be understood.
         Unsupported: no scanner knows the format; or a refusal, when asked to raise.
     """
+    accept(VERBS, format=format, on_refusal=on_refusal, side_file=side_file, scanners=scanners, progress=progress)
     from byteatlas.scanning.contract import ScanOptions
     from byteatlas.scanning.driver import scan_source
     from byteatlas.scanning.plugins import installed
@@ -211,9 +213,27 @@ def load_among(
     if isinstance(target, (VirtualArray, VirtualGroup, Mapping)):
         return load(target, access=access)
     url, how = place_of(target, Access.of(access))
+    if is_remote_archive(url):
+        try:
+            return scan(url, access=how)
+        except Unsupported as error:
+            if error.reason != "format":
+                raise
+        except FetchFailed as error:
+            if not error.absent:  # a store's folder, perhaps
+                raise
     from byteatlas.io.kind import kind_of
 
     return load_kind(url, kind_of(url, how), how, shared=shared)
+
+
+def is_remote_archive(url: str) -> bool:
+    """Whether a URL's name says that an archive is there: then no request is needed to find out what it is."""
+    if local_path(url) is not None or "::" in url:
+        return False
+    from byteatlas.io.forms import DATA_SUFFIXES
+
+    return url.lower().endswith(DATA_SUFFIXES)
 
 
 def load_kind(
@@ -283,6 +303,7 @@ def write(
             be read.
         Unsupported: an array that the form cannot express.
     """
+    accept(VERBS, format=format, progress=progress)
     from byteatlas.manifest.references import write_references
 
     if isinstance(node, Mapping):

@@ -12,8 +12,10 @@ from byteatlas.api.appending import append as append_to
 from byteatlas.api.combination import Input, inputs_as_groups
 from byteatlas.api.indexing import load, write
 from byteatlas.api.reading import check_options, reader
-from byteatlas.api.targets import Target, given_access
+from byteatlas.api.targets import Target, expect, given_access
 from byteatlas.api.tree import VirtualTree, access_of, tree
+from byteatlas.arguments import FUNCTION, NAMED, TEXTS, VERBS, accept, accept_fields, whole
+from byteatlas.array.writing.create import numpy_type
 from byteatlas.combining import CombineOptions
 from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.coordinates.times import parse_units
@@ -37,6 +39,14 @@ UNITS = {
 """Units of time that `combine` can be asked for, by NumPy's names."""
 
 
+MULTI_ZARR_OPTIONS = {
+    "coo_dtypes": NAMED,
+    "identical_dims": TEXTS,
+    **dict.fromkeys(("preprocess", "postprocess"), FUNCTION | None),
+    "inline_threshold": whole(),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class MultiZarrOptions:
     """What kerchunk's ``MultiZarrToZarr`` can be told beside dimensions and coordinates.
@@ -54,6 +64,9 @@ class MultiZarrOptions:
     preprocess: Process | None = None
     postprocess: Process | None = None
     inline_threshold: int = 0
+
+    def __post_init__(self) -> None:
+        accept_fields(MULTI_ZARR_OPTIONS, self)
 
 
 def multi_zarr(
@@ -87,6 +100,8 @@ def multi_zarr(
 
     Raises what `combine`, `append` and `write` raise.
     """
+    accept(VERBS, coo_map=coo_map, append=append, names=names, concat=concat_dims)
+    expect(options, CombineOptions, "options")
     check_options(MultiZarrOptions, more)
     how = MultiZarrOptions(**more)
     if append and out is None:
@@ -131,7 +146,7 @@ def group_of(node: VirtualNode) -> VirtualGroup:
 
 def _with_units(options: CombineOptions, types: Mapping[str, Any]) -> CombineOptions:
     """Dates are counted from 1970 on: the combined time gets these units, where nobody chose others."""
-    units = {_unit(t) for t in map(np.dtype, types.values()) if t.kind == "M"} - {None}
+    units = {_unit(t) for t in map(numpy_type, types.values()) if t.kind == "M"} - {None}
     if options.units is not None or not units:
         return options
     if len(units) > 1:
@@ -144,7 +159,7 @@ def _with_types(group: VirtualGroup, types: Mapping[str, Any], access: Access) -
     for name, wanted in types.items():
         if name not in arrays:
             raise unknown("coordinate", name, arrays)
-        arrays[name] = _cast(name, arrays[name], np.dtype(wanted), reader(access)(arrays[name]))
+        arrays[name] = _cast(name, arrays[name], numpy_type(wanted), reader(access)(arrays[name]))
     return replace(group, arrays=arrays) if types else group
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from byteatlas.api.opening import Openable, how_for, opened
 from byteatlas.api.targets import check_zarr_format, expect
+from byteatlas.arguments import VERBS, accept, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
@@ -37,6 +38,7 @@ def to_model(
 
     ``byteatlas.meta.zom`` has what can be done with a model: JSON, flat and consolidated forms, comparison, conversion.
     """
+    accept(VERBS, path=path)
     from byteatlas.array.models import model_of
 
     expect(path, str, "path")
@@ -66,9 +68,13 @@ def from_model(
 
     Nothing is written before all of it is known to be possible; the root appears last.
     """
+    accept(VERBS, path=path, overwrite=overwrite, consolidated=consolidated)
     from byteatlas.array.models import create_from_model
+    from byteatlas.meta.zom import Model
     from byteatlas.store.write import writable
 
     check_zarr_format(zarr_format)
+    if not isinstance(model, (Mapping, Model)):
+        raise wrong("model", model, "what to_model gives, or its JSON form,")
     with writable(target, Access.of(access, storage_options).storage_options) as store:
         create_from_model(model, store, path, zarr_format=zarr_format, overwrite=overwrite, consolidated=consolidated)

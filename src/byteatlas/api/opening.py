@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from byteatlas.api.indexing import load, load_kind, versioned
 from byteatlas.api.targets import Readable, References, access_for, expect, is_references, place_of
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import AbsentParts, Access
 from byteatlas.io.kind import METADATA_NAMES, kind_of
@@ -54,11 +55,13 @@ def open(
 
     Returns: a `Group` or an `Array`.
     """
+    accept(VERBS, path=path)
     from byteatlas.array import ReadOptions, open_node
+    from byteatlas.array.options import check_read_options
 
     expect(options, ReadOptions, "options")
-    expect(path, str, "path")
-    options = options or ReadOptions()
+    options = ReadOptions() if options is None else options
+    check_read_options(options)
     if isinstance(target, Store) or (isinstance(target, Mapping) and not is_references(target)):
         from byteatlas.array import open_store
 
@@ -91,6 +94,7 @@ def open_array(
     options: ReadOptions | None = None,
 ) -> Array:
     """`open` for what is known to be an array. Raises `NotFound` when it is a group, and what `open` raises."""
+    accept(VERBS, path=path)
     from byteatlas.array import Array
 
     found = open(target, path=path, access=access, storage_options=storage_options, policy=policy, options=options)
@@ -109,6 +113,7 @@ def open_group(
     options: ReadOptions | None = None,
 ) -> Group:
     """`open` for what is known to be a group. Raises `NotFound` when it is an array, and what `open` raises."""
+    accept(VERBS, path=path)
     from byteatlas.array import Group
 
     found = open(target, path=path, access=access, storage_options=storage_options, policy=policy, options=options)
@@ -165,6 +170,7 @@ def copy(
         Forbidden: storage that is read only (web servers above all), or a source that the policy does not allow.
         Unsupported: an array that the chosen version of Zarr cannot express.
     """
+    accept(VERBS, path=path, progress=progress)
     from byteatlas.array.writing.copy import CopyOptions
     from byteatlas.array.writing.copy import copy as copy_node
     from byteatlas.store.write import writable
@@ -207,6 +213,7 @@ def georeference(
         path: of the array below it.
         access: how bytes may be reached; ``storage_options`` and ``policy`` are short for one.
     """
+    accept(VERBS, path=path)
     from byteatlas.array.geo import georeference_of
 
     return georeference_of(opened(target, "", how_for(target, access, storage_options, policy)), path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.targets import access_for
 from byteatlas.api.tree import VirtualTree, tree
+from byteatlas.arguments import VERBS, accept
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.types import JSON
@@ -34,6 +35,7 @@ def select(
         access: how coordinates may be reached; None = as the group's bytes are. ``storage_options`` and ``policy`` are
             short for one.
     """
+    accept(VERBS, region=region, cut=cut)
     return tree(group, access_for(group, access, storage_options, policy)).select(region, cut=cut)
 
 
@@ -55,5 +57,6 @@ def mask(
         access: how coordinates may be reached; None = as the group's bytes are. ``storage_options`` and ``policy`` are
             short for one.
     """
+    accept(VERBS, region=region, keep_cut=keep_cut, fill=fill)
     how = access_for(group, access, storage_options, policy)
     return tree(group, how).mask(region, keep_cut=keep_cut, fill=fill)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from byteatlas.api.targets import check_zarr_format
+from byteatlas.api.targets import check_zarr_format, expect
+from byteatlas.arguments import VERBS, accept, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.types import JSON
@@ -39,8 +40,14 @@ def create_array(
         Conflict: there is a node at this path, or an array above it.
         Unsupported: the metadata cannot be written, or a codec cannot encode.
     """
+    accept(VERBS, path=path)
     from byteatlas.array.writing.options import ArrayWriteOptions
     from byteatlas.array.writing.write import create_array as create
+    from byteatlas.meta.model import ArrayMeta
+
+    expect(options, ArrayWriteOptions, "options")
+    if not isinstance(meta, ArrayMeta):
+        raise wrong("meta", meta, "what array_meta gives")
 
     return create(_store(target, access, storage_options), path, meta, write=options or ArrayWriteOptions())
 
@@ -58,6 +65,7 @@ def create_group(
 
     Raises `Conflict` when there is a node.
     """
+    accept(VERBS, path=path, attributes=attributes)
     from byteatlas.array.writing.write import create_group as create
 
     check_zarr_format(zarr_format)
@@ -76,8 +84,11 @@ def open_writable(
 
     Raises `NotFound` when there is none, `BadRequest` for a group.
     """
+    accept(VERBS, path=path)
     from byteatlas.array.writing.options import ArrayWriteOptions
     from byteatlas.array.writing.write import open_writable as open_array
+
+    expect(options, ArrayWriteOptions, "options")
 
     return open_array(_store(target, access, storage_options), path, write=options or ArrayWriteOptions())
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import BinaryIO, TypeAlias, TypeVar
 
+from byteatlas.arguments import VERBS, shown
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import ICECHUNK
@@ -38,8 +39,8 @@ def expect_many(inputs: object, name: str) -> None:
 
 def check_zarr_format(value: object) -> None:
     """Raise `BadRequest` for a version of Zarr that cannot be written. None is left to the verb."""
-    if value is not None and (isinstance(value, bool) or value not in (2, 3)):
-        raise BadRequest(f"zarr_format is {value}; known: 2, 3")
+    if not VERBS["zarr_format"].test(value):
+        raise BadRequest(f"zarr_format is {shown(value)}; known: 2, 3")
 
 
 def each_of(inputs: Iterable[T] | Target, name: str, access: Access | None = None) -> list[T | str]:

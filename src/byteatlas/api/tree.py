@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import expect_many
 from byteatlas.errors import BadRequest, MissingExtra
 from byteatlas.importing import report_of
@@ -49,6 +48,8 @@ class VirtualTree(VirtualGroup):
         from byteatlas.combining.select.region import select_by_value
 
         access = self.access or DEFAULT
+        from byteatlas.api.reading import reader
+
         return tree(select_by_value(self, {**_box(region), **more}, read=reader(access), cut=cut), access)
 
     def mask(
@@ -64,6 +65,8 @@ class VirtualTree(VirtualGroup):
 
         access = self.access or DEFAULT
         box = {**_box(region), **more}
+        from byteatlas.api.reading import reader
+
         return tree(mask_by_value(self, box, read=reader(access), keep_cut=keep_cut, fill=fill), access)
 
     def to_virtual(self) -> Any:
@@ -155,5 +158,7 @@ def concatenated(
         raise BadRequest(f"dim is {what}; the name of a dimension was expected")
     given = dict(options)
     how = access_of(groups) if access is None else access
+    from byteatlas.api.reading import chosen, reader
+
     found = concat(groups, dim, options=chosen((), given.pop("options", None), given), read=reader(how))
     return tree(found, how)

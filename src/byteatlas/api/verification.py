@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import load, scan
 from byteatlas.api.targets import Readable, References, access_for, expect, place_of
+from byteatlas.arguments import VERBS, accept
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
 from byteatlas.manifest.model import VirtualArray, VirtualGroup, VirtualNode
@@ -36,6 +37,7 @@ def verify(
 
     Raises `MissingExtra` without ``byteatlas[verify]``.
     """
+    accept(VERBS, progress=progress)
     from byteatlas.io.kind import kind_of
     from byteatlas.io.local import absolute
     from byteatlas.verifying import verify_node

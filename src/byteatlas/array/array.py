@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from byteatlas.array import selection as sel
 from byteatlas.array.handle import chunk_lengths
 from byteatlas.array.indexing import Indexed
-from byteatlas.array.options import DEFAULT, ReadOptions
+from byteatlas.array.options import DEFAULT, ReadOptions, check_read_options
 from byteatlas.array.reading.locating.located import Locator
 from byteatlas.array.reading.locating.places import raise_of_array
 from byteatlas.array.reading.one_chunk import read_one
@@ -85,7 +85,8 @@ class Array(Indexed):
         return self._options
 
     def with_options(self, options: ReadOptions) -> Array:
-        """The same array, read differently."""
+        """The same array, read differently. Raises `BadRequest` for options that cannot be."""
+        check_read_options(options)
         return Array(self._meta, self._locator, self._path, options, self._registry, strict=self._fault is None)
 
     def __reduce__(self) -> tuple[Any, ...]:

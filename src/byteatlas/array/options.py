@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import get_args
 
+from byteatlas.arguments import accept_fields, one_of, whole
 from byteatlas.io.stamp import Check
 from byteatlas.values import dataclass, replace
 
@@ -78,3 +80,16 @@ class ReadOptions:
 
 
 DEFAULT = ReadOptions()
+READ_OPTIONS = {
+    "threads": whole(1) | None,
+    "concurrency": whole(1),
+    **dict.fromkeys(("gap", "local_gap", "index_cache"), whole()),
+    **dict.fromkeys(("block", "local_block", "in_flight"), whole(1)),
+    **dict.fromkeys(("most_extra", "most_result"), whole() | None),
+    "check": one_of(*get_args(Check)) | None,
+}
+
+
+def check_read_options(options: ReadOptions) -> None:
+    """Raise `BadRequest` for options that cannot be. Called where they come in: each read makes others of them."""
+    accept_fields(READ_OPTIONS, options)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Literal, NamedTuple, NewType, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.arguments import FLAG, TEXT, Kind, accept, accept_fields, shown, whole, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.importing import report_of, shown_as_html
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
@@ -32,6 +33,24 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """Options of `CombineOptions` that take one of a few words."""
 
 
+SOURCES: Mapping[str, Kind] = {
+    "name": TEXT,
+    **dict.fromkeys(("path", "variable", "strptime"), TEXT | None),
+    "decode": FLAG,
+    "function": Kind(callable, "a function"),
+    "values": Kind(
+        lambda given: hasattr(given, "__len__") and not isinstance(given, (str, bytes, type, Mapping, Set)),
+        "a list with a value for each file",
+    ),
+}
+"""What the arguments of coordinate sources may be."""
+COMBINE_OPTIONS: Mapping[str, Kind] = {
+    "reconcile": FLAG,
+    **dict.fromkeys(("compare_below", "inline_uneven", "inline_below"), whole()),
+    **dict.fromkeys(("units", "calendar"), TEXT | None),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FromVariable:
     """Coordinate values are those of a variable; ``path`` None: the one that has the dimension's name.
@@ -42,6 +61,9 @@ class FromVariable:
     path: str | None = None
     decode: bool = True
 
+    def __post_init__(self) -> None:
+        accept(SOURCES, path=self.path, decode=self.decode)
+
 
 @dataclass(frozen=True, slots=True)
 class FromAttribute:
@@ -49,6 +71,9 @@ class FromAttribute:
 
     name: str
     variable: str | None = None
+
+    def __post_init__(self) -> None:
+        accept(SOURCES, name=self.name, variable=self.variable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +89,10 @@ class FromName:
         try:
             object.__setattr__(self, "pattern", re.compile(self.pattern))
         except (re.error, TypeError) as error:
-            raise BadRequest(f"{self.pattern!r} is not a regular expression: {error}") from error
+            raise BadRequest(f"{shown(self.pattern)} is not a regular expression: {error}") from error
+        accept(SOURCES, strptime=self.strptime)
+        if not isinstance(self.pattern.pattern, str):
+            raise wrong("pattern", self.pattern.pattern, "a regular expression of text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +106,18 @@ class Values:
 
     values: tuple[object, ...]
 
+    def __post_init__(self) -> None:
+        accept(SOURCES, values=self.values)
+
 
 @dataclass(frozen=True, slots=True)
 class Compute:
     """One value (or a 1-D array of them) per file: ``function(index, name, group)``."""
 
     function: Callable[[int, str, VirtualGroup], object]
+
+    def __post_init__(self) -> None:
+        accept(SOURCES, function=self.function)
 
 
 CoordinateSource: TypeAlias = FromVariable | FromAttribute | FromName | ByOrder | Values | Compute
@@ -137,10 +171,11 @@ class CombineOptions:
         if not all(self.concat):
             raise BadRequest("concat has an empty name; a dimension has a name")
         for name, known in CHOICES.items():
-            if (value := getattr(self, name)) not in known:
-                raise BadRequest(f"{name} is {value!r}; known: {', '.join(known)}")
+            if not isinstance(value := getattr(self, name), str) or value not in known:
+                raise BadRequest(f"{name} is {shown(value)}; known: {', '.join(known)}")
         if not isinstance(self.coords, Mapping):
-            raise BadRequest(f"coords is {self.coords!r}, a dict of dimensions to sources was expected")
+            raise wrong("coords", self.coords, "a dict of dimensions to sources")
+        accept_fields(COMBINE_OPTIONS, self)
 
 
 def _names(value: object, option: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from byteatlas.api.combination import prepare_combine
 from byteatlas.api.indexing import load
 from byteatlas.api.targets import Target, each_of
+from byteatlas.arguments import VERBS, accept, wrong
 from byteatlas.combining.compare.attributes import with_findings_of_parts
 from byteatlas.combining.model import CombineOptions, Finding, FromVariable
 from byteatlas.errors import BadRequest
@@ -117,6 +118,9 @@ def prepare_many(
         progress: called after each file was read.
         width: files that one task reads.
     """
+    accept({**VERBS, "names": VERBS["urls"]}, names=names, width=width, progress=progress)
+    if not isinstance(options, CombineOptions):
+        raise wrong("options", options, "CombineOptions")
     how = Access.of(access, storage_options, policy)
     files = [os.fspath(name) for name in each_of(names, "names", how)]
     if any(SEPARATOR in n for n in files) or not files:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from byteatlas.api.indexing import scan
 from byteatlas.api.targets import Target, each_of
+from byteatlas.arguments import VERBS, accept
 from byteatlas.executors.results import Results
 from byteatlas.executors.running import Executor, for_each
 from byteatlas.io.access import DEFAULT, Access
+from byteatlas.io.local import local_path
 from byteatlas.io.policy import Policy
 from byteatlas.progress import OnProgress
 from byteatlas.types import JSON
@@ -19,6 +21,9 @@ from byteatlas.values import dataclass
 if TYPE_CHECKING:
     from byteatlas.api.tree import VirtualTree
     from byteatlas.scanning.contract import ScanOptions
+
+AT_ONCE = 32
+"""Files on servers that are scanned at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ def scan_many(
     Args:
         urls: paths or URLs; or one of them, or a pattern (``data/*.nc``).
         executor: ``"serial"``, ``"threads"``, ``"processes"`` (with ``:N`` for N workers), ``"dask"`` for a local
-            cluster, ``"dask:ADDRESS"``, or an object with ``submit``; None = processes where there are many files.
+            cluster, ``"dask:ADDRESS"``, or an object with ``submit``; None = processes where there are many
+            files, threads for files on servers.
         format: as for `scan`.
         options: as for `scan`. Refusals are in each tree's ``.report``.
         access: how bytes may be reached, in the workers too; ``storage_options`` and ``policy`` are short for one.
@@ -57,6 +63,14 @@ def scan_many(
 
     Returns: ``.results`` and ``.failures`` by URL.
     """
+    accept(VERBS, urls=urls, format=format, progress=progress)
     how = Access.of(access, storage_options, policy)
     names = [os.fspath(url) for url in each_of(urls, "urls", how)]
-    return for_each(ScanOne(options, format, how), names, executor, verb="scan", progress=progress)
+    chosen = _implied(names) if executor is None else executor
+    return for_each(ScanOne(options, format, how), names, chosen, verb="scan", progress=progress)
+
+
+def _implied(names: Sequence[str]) -> Executor:
+    """Threads for files on servers, which are mostly waited for, unless there are as many cores; else what is usual."""
+    remote = len(names) > 1 and all(local_path(name) is None for name in names)
+    return f"threads:{AT_ONCE}" if remote and (os.cpu_count() or 1) < AT_ONCE else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from byteatlas.arguments import NAMED, Kind, accept, accept_fields, listed, made_by, one_of, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.io.open import SourcePool, open_source
 from byteatlas.io.policy import Policy
@@ -32,6 +33,20 @@ def _traffic() -> Traffic:
     from byteatlas.io.traffic.traffic import Traffic  # not for local files, the most of all
 
     return Traffic()
+
+
+ACCESS = {
+    "storage_options": NAMED,
+    "policy": made_by(Policy, words="Policy") | None,
+    "backend": one_of(*get_args(Backend)) | None,
+    "retry": made_by(Retry, words="Retry"),
+    "stamps": one_of(*get_args(Check)),
+    "absent_parts": one_of(*get_args(AbsentParts)),
+    "files": listed(Kind(lambda file: hasattr(file, "url"), "sources"), "a list of open files"),
+    "gaps": one_of(*get_args(Gaps)),
+    "traffic": Kind(lambda given: hasattr(given, "meter"), "Traffic") | None,
+}  # fmt: skip
+"""What the fields of `Access` may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +89,14 @@ class Access:
     traffic: Traffic | None = field(default_factory=_traffic, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.storage_options, Mapping):
-            raise BadRequest(f"storage_options is {type(self.storage_options).__name__}, a dict was expected")
-        if not all(isinstance(name, str) for name in self.storage_options):
-            raise BadRequest("the names of storage_options are text")
+        accept_fields(ACCESS, self)
         given = StorageOptions.of(self.storage_options)
         backend = given.backend if self.backend is None else self.backend
-        if backend is not None and backend not in get_args(Backend):
-            raise BadRequest(f"no backend {backend!r}; known: {', '.join(get_args(Backend))}")
+        accept(ACCESS, backend=backend)
         providers = providers_of(self.credentials) or given.providers
         object.__setattr__(self, "backend", backend)
         object.__setattr__(self, "credentials", providers)
         object.__setattr__(self, "storage_options", StorageOptions(given, backend, providers, self.retry))
-        if self.stamps not in get_args(Check):
-            raise BadRequest(f"stamps is {self.stamps!r}; known: {', '.join(get_args(Check))}")
-        if self.absent_parts not in get_args(AbsentParts):
-            raise BadRequest(f"absent_parts is {self.absent_parts!r}; known: {', '.join(get_args(AbsentParts))}")
-        if self.gaps not in get_args(Gaps):
-            raise BadRequest(f"gaps is {self.gaps!r}; known: {', '.join(get_args(Gaps))}")
-        if not isinstance(self.retry, Retry):
-            raise BadRequest(f"{self.retry!r} is no Retry")
-        if self.policy is not None and not isinstance(self.policy, Policy):
-            raise BadRequest(f"{self.policy!r} is no Policy")
 
     @staticmethod
     def of(
@@ -108,11 +109,13 @@ class Access:
         Raises `BadRequest` when both are given.
         """
         if access is None:
-            return DEFAULT if storage_options is None and policy is None else Access(storage_options or {}, policy)
+            if storage_options is None and policy is None:
+                return DEFAULT
+            return Access({} if storage_options is None else storage_options, policy)
         if storage_options is not None or policy is not None:
             raise BadRequest("access= says it all: give storage_options and policy as Access(storage_options, policy)")
         if not isinstance(access, Access):
-            raise BadRequest(f"{type(access).__name__} is no Access")
+            raise wrong("access", access, "Access")
         return access
 
     def pool(self) -> SourcePool:

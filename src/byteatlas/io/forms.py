@@ -38,6 +38,10 @@ PARQUET_SUFFIXES = (".parquet", ".parq", ".pq")
 DMRPP_SUFFIX = ".dmrpp"
 ARCHIVE_SUFFIXES = (DMRPP_SUFFIX,)
 """Names of archives that are texts: their content does not tell them from maps."""
+DATA_SUFFIXES = (
+    ".nc", ".nc4", ".h5", ".hdf5", ".he5", ".hdf", ".tif", ".tiff", ".grib", ".grib2", ".grb", ".grb2", ".fits",
+)  # fmt: skip
+"""Names that archives have as a rule: what is behind one is best scanned at once, and looked at when that fails."""
 STORE_SUFFIXES = (".zarr", ".zip")
 MAP_SUFFIXES = (*JSON_SUFFIXES, *PARQUET_SUFFIXES)
 """Names of maps that can be written."""

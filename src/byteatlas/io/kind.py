@@ -9,6 +9,7 @@ from byteatlas.errors import FetchFailed
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import (
     ARCHIVE_SUFFIXES,
+    DATA_SUFFIXES,
     JSON_SUFFIXES,
     PARQUET_SUFFIXES,
     compression_of_bytes,
@@ -16,6 +17,7 @@ from byteatlas.io.forms import (
 )
 from byteatlas.io.local import ICECHUNK, LocalSource, is_repository, local_path
 from byteatlas.io.source import Source
+from byteatlas.io.urls import last_link
 from byteatlas.types import ByteRange
 
 UrlKind: TypeAlias = Literal["json", "parquet", "zarr", "archive"]
@@ -39,7 +41,10 @@ def kind_of(url: str, access: Access = DEFAULT) -> UrlKind:
     if path is not None and os.path.isdir(path):
         return _folder(path)
     if path is None and url.startswith(MEMBERS):
-        return _content(url, url.partition("::")[0].lower(), access)
+        member = url.partition("::")[0].lower()
+        if member.endswith(DATA_SUFFIXES) and local_path(last_link(url)) is None:
+            return "archive"  # a look into a remote tar file may read all of it
+        return _content(url, member, access)
     name = url.rstrip("/").rpartition("/")[2].lower()
     if name in METADATA_NAMES:
         return "zarr"

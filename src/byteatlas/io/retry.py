@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
+from functools import cache
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from byteatlas.errors import BadRequest, FetchFailed
-from byteatlas.io.source import Source, SourceRecord
+from byteatlas.io.source import Source, SourceRecord, reads_first
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass
 
@@ -54,12 +55,14 @@ class Attempting(Protocol):
         ...
 
 
-@runtime_checkable
-class Metered(Protocol):
-    """A source that counts its requests itself."""
+def _attempts(source: object) -> TypeGuard[Attempting]:
+    return issubclass(type(source), Attempting)  # which is remembered; `isinstance` takes longer than some answers
 
-    @property
-    def meter(self) -> Meter | None: ...
+
+@cache
+def _counts(kind: type) -> bool:
+    """Whether sources of a class have a `Meter`, and count their requests themselves."""
+    return hasattr(kind, "meter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +123,29 @@ class Retrying:
             self.meter.wanted(len(data))
         return data
 
+    def first(self, most: int) -> Buffer | None:
+        """The first bytes, at most so many (`byteatlas.io.source.ReadsFirst`); None where the source cannot do that."""
+        inner = self.inner
+        if not reads_first(inner):
+            return None
+        meter = self._counting()
+
+        def ask() -> Buffer:
+            if meter is None:
+                return inner.first(most)
+            with meter.request(self.url, "GET") as trip:
+                data = inner.first(most)
+                trip.fetched = len(data)
+                return data
+
+        data = self._one(ask)
+        if self.meter is not None:
+            self.meter.wanted(len(data))
+        return data
+
     def _counting(self) -> Meter | None:
         """The meter, unless the source itself counts."""
-        return None if isinstance(self.inner, Metered) else self.meter
+        return None if _counts(type(self.inner)) else self.meter
 
     def _attempt(self, ranges: Sequence[ByteRange], seconds: float) -> list[RangeAnswer]:
         meter = self._counting()
@@ -134,7 +157,7 @@ class Retrying:
             return found
 
     def _answers(self, ranges: Sequence[ByteRange], seconds: float) -> list[RangeAnswer]:
-        if isinstance(self.inner, Attempting):
+        if _attempts(self.inner):
             return self.inner.attempt(ranges, seconds)
         try:
             return list(self.inner.read(ranges))

@@ -66,5 +66,19 @@ def reads_into(source: Source) -> TypeGuard[ReadsInto]:
     return issubclass(type(source), _HasReadInto)
 
 
+@runtime_checkable
+class ReadsFirst(Protocol):
+    """A source that gives the beginning of a file of unknown size, and then knows the size, for one request."""
+
+    def first(self, most: int) -> Buffer:
+        """The first bytes, at most so many. Raises `FetchFailed`; of an empty file too, which has no first byte."""
+        ...
+
+
+def reads_first(source: object) -> TypeGuard[ReadsFirst]:
+    """Whether a source is a `ReadsFirst`."""
+    return issubclass(type(source), ReadsFirst)
+
+
 Opener: TypeAlias = Callable[[str], Source]
 """Gives the source for a URL (`byteatlas.io.open.Opener` builds one from storage options and a policy)."""

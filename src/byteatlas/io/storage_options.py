@@ -132,9 +132,11 @@ Providers: TypeAlias = "tuple[tuple[str, str | CredentialProvider], ...]"
 
 def providers_of(credentials: Mapping[str, str | CredentialProvider] | Providers) -> Providers:
     """Providers by prefix, as a value. Raises `BadRequest` for what is neither."""
-    if isinstance(credentials, str):
+    if not isinstance(credentials, (Mapping, tuple)):
         raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")
     pairs = tuple(credentials.items()) if isinstance(credentials, Mapping) else tuple(credentials)
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")
     for prefix, provider in pairs:
         if not (isinstance(prefix, str) and "://" in prefix):
             raise BadRequest("credentials are given for prefixes: {'s3://bucket/': provider}")

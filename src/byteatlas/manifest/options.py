@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias
 
+from byteatlas.arguments import FLAG, TEXT, accept_fields, one_of, whole
 from byteatlas.io.access import AbsentParts
 from byteatlas.io.local import absolute, file_url, is_absolute, local_path, portable
 from byteatlas.io.policy import foreign
@@ -84,6 +85,14 @@ class MapReadOptions:
         return SourceInfo(url, size, stamp, foreign(self.origin, url))
 
 
+MAP_WRITE_OPTIONS = {
+    **dict.fromkeys(("record_size", "block"), whole(1)),
+    **dict.fromkeys(("relative", "sources", "keep_queries", "templates", "consolidated"), FLAG),
+    "zarr_format": one_of(3) | None,
+    **dict.fromkeys(("base", "prefix"), TEXT | None),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class MapWriteOptions:
     """How a map is written.
@@ -113,6 +122,9 @@ class MapWriteOptions:
     block: int = 1 << 13
     base: str | None = None
     prefix: str | None = None
+
+    def __post_init__(self) -> None:
+        accept_fields(MAP_WRITE_OPTIONS, self)
 
     def shown(self, url: str) -> str:
         """A source URL as it is written into the map: a relative local path would be taken from the map's folder."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+from byteatlas.arguments import NAMED, TEXT, accept_fields, whole
 from byteatlas.errors import FileFault
 from byteatlas.manifest.model import SourceInfo, VirtualGroup
 from byteatlas.meta.model import CodecSpec
@@ -137,6 +138,14 @@ class Option:
     about: str = ""
 
 
+SCAN_OPTIONS = {
+    "target_chunk": whole(1) | None,
+    **dict.fromkeys(("inline_below", "max_inline", "max_side", "inline_most"), whole()),
+    "group": TEXT | None,
+    "extra": NAMED,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
     """What a user may choose about a scan.
@@ -160,6 +169,9 @@ class ScanOptions:
     max_side: int = 1 << 30
     inline_most: int = 1 << 20
     extra: Mapping[str, JSON] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        accept_fields(SCAN_OPTIONS, self)
 
 
 class FirstBytes(NamedTuple):

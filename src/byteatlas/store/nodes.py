@@ -6,7 +6,7 @@ and version 2 stores often lack some: a folder that holds nodes counts as a grou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeAlias
 
@@ -162,16 +162,19 @@ class Nodes:
         start = f"{path}/" if path else ""
         return f"{start}.zarray" in self._flat or f"{start}.zgroup" in self._flat
 
-    def _root_documents(self) -> Iterator[Buffer | None]:
-        """The root's ``zarr.json``, then its ``.zmetadata``: of remote storage both at once."""
+    def _root_documents(self) -> tuple[Buffer | None, Buffer | None]:
+        """The root's ``zarr.json``, or else its ``.zmetadata``: remote storage is asked for both at once.
+
+        No generator: one that an error leaves behind is closed wherever memory is cleared up, and to wait for a thread
+        there, with the lock of all thread pools held, is to wait for ever.
+        """
         if self._store.local:
-            yield self._store.get("zarr.json", MOST_BYTES)
-            yield self._store.get(".zmetadata", MOST_BYTES)
-            return
+            first = self._store.get("zarr.json", MOST_BYTES)
+            return first, self._store.get(".zmetadata", MOST_BYTES) if first is None else None
         with ThreadPoolExecutor(1) as threads:
             other = threads.submit(self._store.get, ".zmetadata", MOST_BYTES)
-            yield self._store.get("zarr.json", MOST_BYTES)
-            yield other.result()
+            first = self._store.get("zarr.json", MOST_BYTES)
+            return first, other.result() if first is None else None
 
     def _implicit(self, path: str, depth: int) -> bool:
         """Whether a folder without metadata holds nodes further down."""
@@ -185,8 +188,7 @@ class Nodes:
 
     def _consolidated(self) -> Mapping[str, JSON]:
         """Key -> document of the root's consolidated metadata, v3 inline or v2 ``.zmetadata``."""
-        documents = self._root_documents()
-        data = next(documents)
+        data, other = self._root_documents()
         root = None if data is None else load_object(data, f"{self._store.url}/zarr.json")
         self._first["zarr.json"] = root
         if root is not None:
@@ -194,10 +196,9 @@ class Nodes:
             if not isinstance(inline, dict) or not isinstance(inline.get("metadata"), dict):
                 return {}
             return {f"{path.strip('/')}/zarr.json": doc for path, doc in inline["metadata"].items()}
-        data = next(documents)
-        if data is None:
+        if other is None:
             return {}
-        found = load_object(data, f"{self._store.url}/.zmetadata").get("metadata")
+        found = load_object(other, f"{self._store.url}/.zmetadata").get("metadata")
         return found if isinstance(found, dict) else {}
 
     def _flat_children(self, path: str) -> dict[str, NodeKind]:

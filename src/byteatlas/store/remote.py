@@ -89,6 +89,9 @@ class RemoteStore:
             if fault.absent:
                 # A web server that shows no index looks like an empty folder; object storage knows what it has.
                 return None if self._web else ()
+            if self._web and fault.denied:  # most web servers list no folder
+                why = "the server does not list it: open arrays by their path, or consolidate the store's metadata"
+                raise FetchFailed(fault.url, f"{why} ({fault.why})", denied=True) from error
             raise fault from error
         if self._web:  # an index page links to anything; only what lies directly below counts
             start = path.rstrip("/") + "/"

@@ -80,6 +80,8 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
             check_no_map(url)
             yield DirectoryStore(path, writable=True)
     elif isinstance(target, MutableMapping):
+        if not all(isinstance(key, str) for key in target):
+            raise BadRequest("the keys of a dict that holds a store are text")
         yield MappingStore(target, writable=True)
     elif isinstance(target, WritableStore):
         yield target

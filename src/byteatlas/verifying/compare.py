@@ -22,7 +22,7 @@ def first_difference(ours: NDArray[Any], theirs: NDArray[Any]) -> str | None:
     if ours.dtype.names is not None or theirs.dtype.names is not None:
         return _fields(ours, theirs)
     a, b = _comparable(ours), _comparable(theirs)
-    if (
+    if a.shape != b.shape or (  # raw bytes have an axis more
         a.dtype.kind != b.dtype.kind
         and "O" not in (a.dtype.kind, b.dtype.kind)
         and {a.dtype.kind, b.dtype.kind} - {*"biu"}

@@ -9,6 +9,7 @@ from byteatlas.api.indexing import load
 from byteatlas.api.opening import Openable
 from byteatlas.api.opening import open as open_node
 from byteatlas.api.targets import access_for, expect, given_access, is_references
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
 from byteatlas.io.policy import Policy
@@ -42,6 +43,7 @@ def zarr_store(
 
     Raises: MissingExtra: zarr is not installed.
     """
+    accept(VERBS, normalise=normalise)
     from byteatlas.normalised.options import DEFAULT, NormaliseOptions
 
     expect(options, NormaliseOptions, "options")

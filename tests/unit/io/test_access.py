@@ -87,11 +87,11 @@ def test_short_forms_and_the_value_exclude_each_other() -> None:
         Access.of(DEFAULT, {"anon": True})
     with pytest.raises(BadRequest, match="access= says it all"):
         Access.of(DEFAULT, None, Policy())
-    with pytest.raises(BadRequest, match="no Access"):
+    with pytest.raises(BadRequest, match="access is dict; Access was expected"):
         Access.of({"anon": True})  # type: ignore[arg-type]
-    with pytest.raises(BadRequest, match="no backend"):
+    with pytest.raises(BadRequest, match="backend is 'carrier pigeons'; known: obstore, fsspec"):
         Access(backend="carrier pigeons")  # type: ignore[arg-type]
-    with pytest.raises(BadRequest, match="no Policy"):
+    with pytest.raises(BadRequest, match="policy is str; Policy"):
         Access(policy="/data")  # type: ignore[arg-type]
 
 
@@ -163,7 +163,7 @@ def test_its_retries_are_used() -> None:
 
 
 def test_what_is_no_text_or_no_list() -> None:
-    with pytest.raises(BadRequest, match="names of storage_options are text"):
+    with pytest.raises(BadRequest, match="storage_options is dict; a dict whose keys are text"):
         Access({1: 2})  # type: ignore[dict-item]
     with pytest.raises(BadRequest, match="credentials are given for prefixes"):
         Access(credentials="anonymous")  # type: ignore[arg-type]

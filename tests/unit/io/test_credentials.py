@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.s3_servers import KEY, Bucket, s3_subset
 
 from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.access import Access, merged
+from byteatlas.io.credentials import asking
 from byteatlas.io.credentials.asking import Grant, _kept, provider_named
 from byteatlas.io.credentials.earthdata import Earthdata
 from byteatlas.io.storage_options import StorageOptions
@@ -35,7 +37,7 @@ def bucket() -> Iterator[Bucket]:
 
 
 class Expiring:
-    """Keys that are let in for four seconds each."""
+    """Keys that are let in for an hour each."""
 
     def __init__(self, bucket: Bucket) -> None:
         self.bucket, self.asked = bucket, 0
@@ -44,11 +46,11 @@ class Expiring:
         self.asked += 1
         key = f"AKIA-{self.asked}"
         self.bucket.keys = {key}
-        return {"key": key, "secret": "hush", "endpoint_url": self.bucket.url, "expires": time.time() + 4}
+        return {"key": key, "secret": "hush", "endpoint_url": self.bucket.url, "expires": time.time() + 3600}
 
 
 @pytest.mark.parametrize("backend", ["obstore", "fsspec"])
-def test_asked_again_when_they_expire(bucket: Bucket, backend: Any) -> None:
+def test_asked_again_when_they_expire(bucket: Bucket, backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = Expiring(bucket)
     how = Access(backend=backend, credentials={"s3://bucket/": provider})
     source = how.open(bucket.at("a.bin"))
@@ -56,7 +58,8 @@ def test_asked_again_when_they_expire(bucket: Bucket, backend: Any) -> None:
     source.read([ByteRange(2, 2)])
     how.open(bucket.at("a.bin")).size()
     assert provider.asked == 1, "once for all that lies there"
-    time.sleep(4)
+    now = time.time
+    monkeypatch.setattr(asking, "time", SimpleNamespace(time=lambda: now() + 3500))
     assert bytes(source.read([ByteRange(4, 2)])[0]) == b"45"
     assert provider.asked == 2
     with pytest.raises(FetchFailed):
@@ -250,6 +253,33 @@ def test_earthdata_denies(archive: str, bucket: Bucket, monkeypatch: pytest.Monk
     assert "an old one" not in str(found.value)
     with pytest.raises(FetchFailed, match="no archive of NASA"):
         Earthdata(None, archive)("s3://my-bucket/a")
+
+
+@pytest.mark.parametrize("keys", [{}, {"error": "no"}, {"accessKeyId": KEY, "secretAccessKey": "", "sessionToken": "s"},
+                                  {"accessKeyId": KEY, "secretAccessKey": "hush"}, {"accessKeyId": 7}])  # fmt: skip
+def test_earthdata_answers_without_keys(
+    archive: str, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any]
+) -> None:
+    """Otherwise the keys of the environment would be tried, and show elsewhere."""
+    monkeypatch.setattr(_Archive, "keys", keys)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mine")
+    bucket.region = "us-west-2"
+    how = Access(
+        {"s3://bucket/": {"endpoint_url": bucket.url}}, credentials={"s3://bucket/": Earthdata(archive, archive)}
+    )
+    with pytest.raises(FetchFailed, match=r"its answer has no (accessKeyId|secretAccessKey|sessionToken)") as found:
+        how.open(bucket.at("a.bin")).read_all()
+    assert found.value.denied
+    assert "hush" not in str(found.value)
+    assert not bucket.requests
+
+
+def test_earthdata_answers_without_a_token(archive: str, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Archive, "token", "")
+    with pytest.raises(FetchFailed, match="no access_token") as found:
+        Earthdata(archive, archive)("s3://bucket/a")
+    assert found.value.denied
 
 
 def test_static_options_stay_beside_them() -> None:

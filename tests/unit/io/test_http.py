@@ -288,3 +288,89 @@ def test_a_time_to_wait_that_is_no_number(text: str) -> None:
     with answering(lambda h: say(h, 503, Retry_After=text)) as (url, _), pytest.raises(FetchFailed, match="503") as e:
         open_source(f"{url}/x", None, QUICK).size()
     assert e.value.transient
+
+
+@pytest.mark.parametrize("status", [404, 410])
+@pytest.mark.parametrize(
+    ("sent_to", "absent"),
+    [
+        ("/bucket/store/c/0%200?X-Amz-Signature=1", True),
+        ("/mirror/c/0 0", True),
+        ("/login?next=/store/c/0%200", False),
+        ("/", False),
+        ("", False),
+        ("/0%200/login", False),
+    ],
+)
+def test_not_found_elsewhere_counts_where_the_name_is_kept(sent_to: str, absent: bool, status: int) -> None:
+    """Signed URLs lead to the file itself; a page to log in that is not there says nothing of the file."""
+    with ExitStack() as stack:
+        there, _ = stack.enter_context(answering(lambda h: say(h, status)))
+        to_other = lambda h: say(h, 302, Location=f"{there}{sent_to}")  # noqa: E731
+        here, _ = stack.enter_context(answering(to_other))
+        for act in ACTS:
+            with pytest.raises(FetchFailed) as caught:
+                act(open_source(f"{here}/store/c/0%200", None, QUICK))
+            assert caught.value.absent is absent
+            assert absent or there in str(caught.value)
+
+
+def test_not_found_on_the_same_server_counts() -> None:
+    """Some send all that they do not have to a page that says so."""
+    to_page = lambda h: say(h, 404) if h.path == "/404.html" else say(h, 302, Location="/404.html")  # noqa: E731
+    with answering(to_page) as (url, _):
+        for act in ACTS:
+            with pytest.raises(FetchFailed) as caught:
+                act(open_source(f"{url}/store/c/0", None, QUICK))
+            assert caught.value.absent
+
+
+PAGE = b"\xef\xbb\xbf\r\n <!DOCTYPE html>\n<title>log in</title>" + b"." * 3000
+
+
+@pytest.mark.parametrize("page", [PAGE, b"<html>" + PAGE, b'<?xml version="1.0"?><html >' + PAGE, b"<!-- 1 -->" + PAGE])
+@pytest.mark.parametrize("parts", [True, False])
+def test_a_portal_with_an_etag_is_no_data(parts: bool, page: bytes) -> None:
+    """Its page has an etag, a length and parts, as a static file has."""
+
+    def answer(h: Any) -> None:
+        about = {"ETag": '"login-1"', "Content_Type": "text/html; charset=utf-8"}
+        give(h, page, **about) if parts else say(h, 200, page, **about)
+
+    with answering(answer) as (url, _):
+        for where in (ByteRange(0, 64), ByteRange(1000, 64)):
+            with pytest.raises(FetchFailed, match="web page") as caught:
+                open_source(f"{url}/x.nc", None, QUICK).read([where])
+            assert not caught.value.absent
+        with pytest.raises(FetchFailed, match="web page"):
+            open_source(f"{url}/x.nc", None, QUICK).read_all()
+
+
+@pytest.mark.parametrize("begin", [b"CDF\x01", b"<?xml version='1.0'?><Dataset>", b"<a-b", b"\x89HDF"])
+def test_a_file_that_is_called_a_page_is_data(begin: bytes) -> None:
+    """Servers say so of files whose type they do not know."""
+    data = begin + DATA[len(begin) :]
+
+    with answering(lambda h: give(h, data, ETag='"1"', Content_Type="text/html")) as (url, seen):
+        source = open_source(f"{url}/x", None, QUICK)
+        assert bytes(source.read([ByteRange(500, 9)])[0]) == data[500:509]
+        assert bytes(source.read([ByteRange(0, 9)])[0]) == data[:9]
+        assert len(seen) == 3, "what it is, is looked at once"
+        assert bytes(source.read_all()) == data
+
+
+def test_a_portal_that_comes_later_is_no_data() -> None:
+    portal: list[str] = []
+
+    def answer(h: Any) -> None:
+        if portal:
+            give(h, PAGE[: len(DATA)], Content_Type="text/html", ETag='"p"')
+        else:
+            give(h, DATA)
+
+    with answering(answer) as (url, _):
+        source = open_source(f"{url}/x", None, QUICK)
+        assert bytes(source.read([ByteRange(0, 9)])[0]) == DATA[:9]
+        portal.append("up")
+        with pytest.raises(FetchFailed, match="web page"):
+            source.read([ByteRange(500, 9)])

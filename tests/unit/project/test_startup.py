@@ -72,7 +72,8 @@ def test_help() -> None:
 def test_scan(archive: Path) -> None:
     found = loaded("import byteatlas as ba; ba.scan(sys.argv[1])", archive)
     assert rooms(found) == {
-        "api", "checksums", "errors", "importing", "io", "manifest", "meta", "progress", "scanning", "types", "values",
+        "api", "arguments", "checksums", "errors", "importing", "io", "manifest", "meta", "progress", "scanning",
+        "types", "values",
     }  # fmt: skip
     assert not packages(found) & (HEAVY | SLOW | {"click"})
     assert {"byteatlas.manifest.json", "byteatlas.manifest.parquet", "byteatlas.manifest.tree"}.isdisjoint(found)

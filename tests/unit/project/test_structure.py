@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,33 @@ def test_modules_are_short_and_absolute(module: Path) -> None:
             )
             everything = node.type.id in ("Exception", "BaseException") and not passes_on
             assert not everything, f"line {node.lineno} swallows everything"
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """What is below a node, without functions inside of it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield child
+            yield from _own(child)
+
+
+HELD_BY_GENERATORS = {"_walk: os.scandir(folder)", "_walk: suppress(BadRequest)"}
+"""What lets go without waiting for anybody, in whatever thread."""
+
+
+def test_generators_hold_neither_locks_nor_threads() -> None:
+    """One that an error leaves behind is closed by the garbage collector: at any place, in any thread. There, waiting
+    for a thread can be a deadlock, and another thread's lock cannot be released."""
+    found = set()
+    for function in (node for module in MODULES for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if any("contextmanager" in ast.unparse(decorator) for decorator in function.decorator_list):
+            continue
+        for block in _own(function):
+            if isinstance(block, ast.With) and any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in _own(block)):
+                found |= {f"{function.name}: {ast.unparse(item.context_expr)}" for item in block.items}
+    assert found == HELD_BY_GENERATORS
 
 
 def test_public_names() -> None:

@@ -6,6 +6,7 @@ Format specification VII, "Appendix C: Types of Indexes for Dataset Chunks".
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -110,4 +111,16 @@ def _btree2(form: Form, address: int, space: Space) -> Parse[Table]:
         mask = little(rows, at + size_width, 4)
         at += size_width + 4
     scaled = [little(rows, at + 8 * axis, 8) for axis in range(rank)]
+    if not _sorted(scaled):
+        raise CorruptFile(form.base + address, "chunks out of order: a search in the B-tree would miss some")
     return from_scaled(space, scaled, where, nbytes, mask)
+
+
+def _sorted(columns: Sequence[NDArray[Any]]) -> bool:
+    """Whether each row is larger than the one before it, the first column counting most."""
+    equal = np.ones(max(0, len(columns[0]) - 1), np.bool_)
+    for column in columns:
+        if (equal & (column[1:] < column[:-1])).any():
+            return False
+        equal &= column[1:] == column[:-1]
+    return not equal.any()

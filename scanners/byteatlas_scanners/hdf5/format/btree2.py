@@ -1,6 +1,7 @@
 """Version 2 B-trees (format specification III.A.2): all records of a tree, as rows of bytes.
 
-Nodes are read level by level, one batch each. Records come in no particular order: whoever needs one sorts.
+Nodes are read level by level, one batch each. Records come in the order of the tree, in which libhdf5 searches it.
+Whoever takes all of them checks that they are sorted: a search would find others, or none, in a tree that is not.
 """
 
 from __future__ import annotations
@@ -81,32 +82,49 @@ def parse_tree(form: Form, address: int, data: Buffer, *types: int) -> Tree:
 
 
 def read_records(form: Form, tree: Tree) -> Parse[NDArray[np.uint8]]:
-    """All records, (n, record size). Raises `CorruptFile`."""
+    """All records in the tree's order, (n, record size). Raises `CorruptFile`."""
     if tree.root is None or not tree.total:
         return np.zeros((0, tree.record_size), np.uint8)
     if not tree.depth:
         return (yield from _one_leaf(form, tree, tree.root))
     levels = _levels(form, tree)
-    found: list[bytes] = []
+    found = np.zeros((0, tree.record_size), np.uint8)
     nodes = np.array([[tree.root, tree.root_records]], np.uint64)
     seen = tree.root_records
     for level in range(tree.depth, -1, -1):
         children: list[NDArray[np.uint64]] = []
+        records: list[bytes] = []
         for at in range(0, len(nodes), NODES_AT_ONCE):
             part = nodes[at : at + NODES_AT_ONCE]
             found_here, below = yield from _nodes(form, tree, levels, level, part)
-            found.append(found_here)
+            records.append(found_here)
             if below is not None:
                 children.append(below)
+        here = np.frombuffer(b"".join(records), np.uint8).reshape(-1, tree.record_size)
+        found = _between(found, here, nodes[:, 1].astype(np.int64))
         if level:
             nodes = np.concatenate(children)
             seen += int(nodes[:, 1].sum())
             if seen > tree.total:
                 raise CorruptFile(form.base, "a B-tree holds more records than it announces")
-    rows = np.frombuffer(b"".join(found), np.uint8).reshape(-1, tree.record_size)
-    if len(rows) != tree.total:
-        raise CorruptFile(form.base, f"a B-tree holds {len(rows)} records where {tree.total} are announced")
-    return rows
+    if len(found) != tree.total:
+        raise CorruptFile(form.base, f"a B-tree holds {len(found)} records where {tree.total} are announced")
+    return found
+
+
+def _between(above: NDArray[np.uint8], here: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The records of one level put between those of the levels above: there are as many gaps as nodes.
+
+    >>> _between(np.array([[3]], np.uint8), np.array([[1], [2], [4]], np.uint8), np.array([2, 1])).ravel().tolist()
+    [1, 2, 3, 4]
+    """
+    if not len(above):
+        return here
+    out = np.empty((len(above) + len(here), here.shape[1]), np.uint8)
+    own = np.ones(len(out), np.bool_)
+    own[np.cumsum(counts)[:-1] + np.arange(len(above))] = False
+    out[own], out[~own] = here, above
+    return out
 
 
 def _one_leaf(form: Form, tree: Tree, address: int) -> Parse[NDArray[np.uint8]]:
@@ -120,6 +138,7 @@ def leaf_size(form: Form, tree: Tree) -> int:
     count, size = tree.root_records, tree.root_records * tree.record_size
     if count != tree.total or size + NODE_OVERHEAD > tree.node_size:
         raise CorruptFile(form.base, f"a B-tree holds {count} records where {tree.total} are announced")
+    form.block(tree.root or 0, tree.node_size)  # the library reads whole nodes
     return NODE_OVERHEAD + size
 
 
@@ -160,6 +179,7 @@ def _nodes(
         if count > layout.most:
             raise CorruptFile(form.base + address, "a B-tree node with more records than it can hold")
         asks.append(form.block(address, NODE_OVERHEAD + count * record + (count + 1) * pointer))
+        form.block(address, tree.node_size)  # the library reads whole nodes
     blocks = buffers((yield asks))
     verify_all(blocks, "a B-tree node")
     signature = (b"BTIN" if level else b"BTLF") + bytes((0, tree.type))

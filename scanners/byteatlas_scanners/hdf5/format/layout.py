@@ -121,7 +121,9 @@ def _version4(cursor: Cursor) -> Chunked:
     if index is Index.SINGLE and flags & 2:
         single = (cursor.length(), cursor.u32())
     # What follows repeats the index's own header: page bits, 5 ranks (extensible array), node size (B-tree)
-    cursor.skip({Index.FIXED_ARRAY: 1, Index.EXTENSIBLE_ARRAY: 5, Index.BTREE2: 6}.get(index, 0))
+    repeated = cursor.take({Index.FIXED_ARRAY: 1, Index.EXTENSIBLE_ARRAY: 5, Index.BTREE2: 6}.get(index, 0))
+    if index is not Index.BTREE2 and not all(repeated):
+        raise CorruptFile(cursor.form.base, "a chunk index with a creation parameter of 0")
     address = cursor.address()
     return _checked(Chunked(address, sizes[:-1], sizes[-1] if sizes else 0, index, bool(flags & 1), single), cursor)
 

@@ -17,13 +17,14 @@ from byteatlas.scanning.parsers import both, buffers
 from byteatlas.values import dataclass
 from byteatlas_scanners.hdf5.format.header import LINK, LINK_INFO, SYMBOL_TABLE, ObjectHeader
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form
-from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, dense_addresses, dense_objects
+from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, check_name, dense_addresses, dense_objects
 from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
 
 MOST_NODES = 1 << 20
 MOST_LEVELS = 32
 
 _CACHED_SOFT = 2
+KNOWN_FLAGS = 0x1F
 
 
 class Hard(NamedTuple):
@@ -91,11 +92,16 @@ def parse_link(form: Form, body: bytes) -> Link:
     version, flags = cursor.u8(), cursor.u8()
     if version != 1:
         raise CorruptFile(form.base, f"a link message of version {version}")
+    if flags & ~KNOWN_FLAGS:
+        raise CorruptFile(form.base, f"a link with unknown flags {flags:#x}")
     kind = cursor.u8() if flags & 0x08 else 0
     order = cursor.u64() if flags & 0x04 else -1
     if flags & 0x10:
         cursor.skip(1)  # character set: UTF-8 reads ASCII too
-    name = text_of(cursor.take(cursor.uint(1 << (flags & 3))))
+    length = cursor.uint(1 << (flags & 3))
+    if not length:
+        raise CorruptFile(form.base, "a link without a name")
+    name = text_of(cursor.take(length))
     if kind == 0:
         address = cursor.address()
         if address is None:
@@ -114,7 +120,7 @@ def parse_link(form: Form, body: bytes) -> Link:
 
 def _usual_link(form: Form, body: bytes) -> Link | None:
     """A hard link, as nearly all are; None for what is anything else, or damaged."""
-    if len(body) < 3 or body[0] != 1 or body[1] & 0x08:
+    if len(body) < 3 or body[0] != 1 or body[1] & ~KNOWN_FLAGS | body[1] & 0x08:
         return None
     flags, number = body[1], int.from_bytes
     at = 10 if flags & 0x04 else 2
@@ -124,7 +130,7 @@ def _usual_link(form: Form, body: bytes) -> Link | None:
     name_end = name_at + number(body[at:name_at], "little")
     end = name_end + form.offsets
     address = number(body[name_end:end], "little")
-    if end > len(body) or address == form.undefined:
+    if end > len(body) or address == form.undefined or name_at == name_end:
         return None
     return Link(text_of(body[name_at:name_end]), Hard(address), order)
 
@@ -133,8 +139,11 @@ def _dense_links(form: Form, info: bytes) -> Parse[list[Link]]:
     where = dense_addresses(form, info, 8)
     if where is None:
         return []
-    _, bodies = yield from dense_objects(form, *where, LINK_NAMES)
-    return [parse_link(form, body) for body in bodies]
+    records, bodies = yield from dense_objects(form, *where, LINK_NAMES)
+    links = [parse_link(form, body) for body in bodies]
+    for record, link in zip(records, links, strict=True):
+        check_name(form, LINK_NAMES, record, link.name)
+    return links
 
 
 def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Link]]:

@@ -127,8 +127,9 @@ class Shared:
             raise CorruptFile(form.base + form.shared_table, "no table of shared messages")
         found = []
         for _ in range(form.shared_indexes):
-            cursor.skip(2)
-            types = cursor.u16()
+            version, kind, types = cursor.u8(), cursor.u8(), cursor.u16()
+            if version or kind > 1:
+                raise CorruptFile(form.base + form.shared_table, "an index of shared messages of unknown kind")
             cursor.skip(4 + 2 + 2 + 2 + form.offsets)
             heap = cursor.address()
             if heap is not None:

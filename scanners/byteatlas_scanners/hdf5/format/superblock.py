@@ -8,7 +8,7 @@ from byteatlas.scanning.contract import Ahead, Parse
 from byteatlas.scanning.parsers import buffers
 from byteatlas.types import ByteRange
 from byteatlas.values import dataclass, replace
-from byteatlas_scanners.hdf5.format.header import ObjectHeader, read_header
+from byteatlas_scanners.hdf5.format.header import Message, ObjectHeader, read_header
 from byteatlas_scanners.hdf5.format.wire import Cursor, Form, verify
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -136,15 +136,20 @@ def _new(source: SourceInfo, base: int, head: bytes, version: int) -> Parse[Star
         raise CorruptFile(base + 11, "a superblock with unknown flags")
     if version == 3 and head[11] & _MARKED_FOR_WRITING:
         raise CorruptFile(base + 11, "the file is marked as open for writing (h5clear removes the mark)")
-    _ended(form, end, stored_base)  # with persistent free space the file may go on behind its recorded end
+    bounded = _ended(form, end, stored_base)
     if root is None:
         raise CorruptFile(base, "no root group")
     if extension is not None:
         header = yield from read_header(form, extension)
         form = _extended(form, header)
+        if any(_persists(message) for message in header.messages):
+            bounded = form  # free space is kept behind the recorded end
+        form = replace(form, size=bounded.size)
         page = _page_size(form, header)
         if page:  # structures are in pages of their own, and the first one is such a page
             yield (Ahead(base, page),)
+    else:
+        form = bounded
     return Start(form, root)
 
 
@@ -153,9 +158,9 @@ def _ended(form: Form, end: int | None, stored_base: int | None) -> Form:
 
     A file that ends earlier has lost data (libhdf5 does not open it either).
     """
-    if end is None or not 0 < end - (stored_base or 0) <= form.size:
+    if end is None or stored_base is None or not 0 < end - stored_base <= form.size:
         raise CorruptFile(form.base, f"truncated: {form.base + form.size} bytes of {end}")
-    return replace(form, size=end - (stored_base or 0))
+    return replace(form, size=end - stored_base)
 
 
 def _extended(form: Form, header: ObjectHeader) -> Form:
@@ -180,6 +185,11 @@ def _extended(form: Form, header: ObjectHeader) -> Form:
             if cursor.address() is not None:  # structures are in the image, not where their addresses say
                 raise Unsupported("cache-image", "the file's metadata are in a cache image (h5repack removes it)")
     return form
+
+
+def _persists(message: Message) -> bool:
+    """Whether free space is kept in the file, behind its recorded end too."""
+    return message.type == SPACE_INFO and message.body[:1] == b"\1" and message.body[2:3] != b"\0"
 
 
 def _check_space_info(form: Form, cursor: Cursor) -> None:

@@ -5,6 +5,7 @@ Format specification IV.A.2.c and IV.A.2.v (the messages that say where), III.A.
 
 from __future__ import annotations
 
+from byteatlas.checksums import lookup3
 from byteatlas.errors import CorruptFile
 from byteatlas.scanning.contract import Parse
 from byteatlas.scanning.parsers import buffers
@@ -20,6 +21,8 @@ ID_OF = {LINK_NAMES: slice(4, None), ATTRIBUTE_NAMES: slice(0, -9)}
 """Where the heap id is in a record: link names have a hash before it, attribute names flags and more behind."""
 FLAGS_AT = -9
 """Where an attribute's message flags are in its record."""
+HASH_OF = {LINK_NAMES: slice(0, 4), ATTRIBUTE_NAMES: slice(-4, None)}
+"""Where a record has the hash of the name, by which the tree is sorted."""
 
 
 def dense_addresses(form: Form, info: bytes, order_size: int) -> tuple[int, int] | None:
@@ -34,7 +37,11 @@ def dense_addresses(form: Form, info: bytes, order_size: int) -> tuple[int, int]
     if flags & 1:
         cursor.skip(order_size)
     heap_at, names_at = cursor.address(), cursor.address()
-    return None if heap_at is None or names_at is None else (heap_at, names_at)
+    if heap_at is None:
+        return None
+    if names_at is None:
+        raise CorruptFile(form.base, "links or attributes in a heap without an index of names")
+    return heap_at, names_at
 
 
 def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tuple[list[bytes], list[bytes]]]:
@@ -57,6 +64,9 @@ def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tu
     else:  # one leaf and one block, as nearly always: both at once
         leaf, block = buffers((yield (form.block(tree.root, leaf_size(form, tree)), form.block(heap.root, heap.start))))
         records = _cut(leaf_records(form, tree, leaf), tree.record_size)
+    hashes = [int.from_bytes(record[HASH_OF[kind]], "little") for record in records]
+    if hashes != sorted(hashes):
+        raise CorruptFile(form.base + tree_at, "names out of order: a search in the B-tree would miss some")
     ids = [record[ID_OF[kind]] for record in records]
     own = [i for i, record in enumerate(records) if kind == LINK_NAMES or not record[FLAGS_AT] & SHARED]
     wanted = ids if len(own) == len(ids) else [ids[i] for i in own]
@@ -69,6 +79,21 @@ def dense_objects(form: Form, heap_at: int, tree_at: int, kind: int) -> Parse[tu
     for i, body in zip(own, found, strict=True):
         bodies[i] = body
     return records, bodies
+
+
+def check_name(form: Form, kind: int, record: bytes, name: str) -> None:
+    """Raise `CorruptFile` unless a name is the one that its record is found by."""
+    wanted = record[HASH_OF[kind]]
+    if lookup3(name.encode()).to_bytes(4, "little") != wanted and not _is_latin(name, wanted):
+        raise CorruptFile(form.base, f"the name {name!r} is not found by its own hash")
+
+
+def _is_latin(name: str, wanted: bytes) -> bool:
+    """Whether this is the hash of a name that is not UTF-8 (`byteatlas.meta.names.text_of`)."""
+    try:
+        return lookup3(name.encode("latin-1")).to_bytes(4, "little") == wanted
+    except UnicodeEncodeError:
+        return False
 
 
 def _cut(data: bytes, size: int) -> list[bytes]:

@@ -48,7 +48,7 @@ def small_objects(form: Form, heap: Heap, block: Buffer, ids: Sequence[bytes]) -
         at, length = number(key[1:split], "little"), number(key[split:end], "little")
         if key[0]:
             return None
-        if at < head or at + length > heap.start or not length:
+        if at < head or at + length > heap.start or not 0 < length <= heap.largest_managed or at > heap.managed:
             raise CorruptFile(form.base + heap.address, "a heap object outside of its block")
         out.append(data[at : at + length])
     return out
@@ -147,7 +147,7 @@ def _direct(
     head = _direct_head(form, heap, place, data)
     for offset, length, i in wanted:
         at = offset - place.begin
-        if at < head or at + length > place.size or not length:
+        if at < head or at + length > place.size or not 0 < length <= heap.largest_managed or offset > heap.managed:
             raise CorruptFile(form.base + place.address, "a heap object outside of its block")
         out[i] = data[at : at + length]
     return len(wanted)

@@ -19,6 +19,7 @@ class Heap(NamedTuple):
     """A heap's header, with the widths that follow from it.
 
     Attributes:
+        managed: bytes of the space for managed objects: all lie below it.
         rows: rows of the root indirect block; 0 = the root is a direct block.
         filter_size, filter_mask: of the root direct block, when the heap is filtered.
         offset_width, length_width: of the fields in a managed object's id.
@@ -28,6 +29,7 @@ class Heap(NamedTuple):
     id_size: int
     checked: bool
     largest_managed: int
+    managed: int
     huge_tree: int | None
     width: int
     start: int
@@ -58,7 +60,10 @@ class Heap(NamedTuple):
 @cache
 def _fields(offsets: int, lengths: int) -> struct.Struct:
     """The fixed part of a heap's header; what is skipped are statistics and the free space's address."""
-    return struct.Struct(f"<4sBHHBI{lengths}x{offsets}s{9 * lengths + offsets}xH{lengths}s{lengths}sHH{offsets}sH")
+    free_space = lengths + offsets
+    return struct.Struct(
+        f"<4sBHHBI{lengths}x{offsets}s{free_space}x{lengths}s{7 * lengths}xH{lengths}s{lengths}sHH{offsets}sH"
+    )
 
 
 def _number(data: bytes) -> int:
@@ -92,8 +97,8 @@ def parse_heap(form: Form, address: int, data: Buffer) -> Parse[Heap]:
     if fields[0] != b"FRHP" or fields[1]:
         raise CorruptFile(form.base + address, "no fractal heap, or one of an unknown version")
     id_size, flags, largest, huge = fields[2], fields[4], fields[5], _address(form, fields[6])
-    width, start, direct, bits, rows = fields[7], *map(_number, fields[8:10]), fields[10], fields[13]
-    root = _address(form, fields[12])
+    managed, width, bits, rows = _number(fields[7]), fields[8], fields[11], fields[14]
+    start, direct, root = *map(_number, fields[9:11]), _address(form, fields[13])
     pipeline, stored, mask = None, 0, 0
     if filtered:
         cursor = Cursor(form, data, 22 + 12 * form.lengths + 3 * form.offsets)
@@ -105,6 +110,6 @@ def parse_heap(form: Form, address: int, data: Buffer) -> Parse[Heap]:
     length_width = min((direct.bit_length() + 6) // 8, width_of(largest))
     checked = bool(flags & 2)
     return Heap(
-        address, id_size, checked, largest, huge, width, start, direct, bits, root, rows,
+        address, id_size, checked, largest, managed, huge, width, start, direct, bits, root, rows,
         pipeline, stored, mask, (bits + 7) // 8, length_width,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from byteatlas.api.opening import Openable, how_for
 from byteatlas.api.opening import open as open_target
 from byteatlas.api.targets import place_of
 from byteatlas.api.tree import VirtualTree, tree
+from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest, FileFault
 from byteatlas.io.access import Access
 from byteatlas.io.forms import ARCHIVE_SUFFIXES, MAP_SUFFIXES, PARQUET_SUFFIXES
@@ -63,6 +64,7 @@ def report(
 
     Raises `MissingExtra` without jinja2, and what `open` and `combine` raise; a plan with conflicts is shown.
     """
+    accept(VERBS, title=title, concat=concat, looks=looks, progress=progress)
     from byteatlas.combining.model import Plan
     from byteatlas.pages.report import PageOptions, plan_page, scan_page, tree_page, verify_page
     from byteatlas.verifying.report import VerifyReport

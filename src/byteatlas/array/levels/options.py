@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
+from byteatlas.arguments import TEXT, TEXTS, accept_fields
 from byteatlas.errors import BadRequest, unknown_text
 from byteatlas.values import dataclass
 
 Resampling: TypeAlias = Literal["nearest", "mean", "mode"]
 MOST_FACTOR = 1 << 16
+
+
+LEVEL_OPTIONS = {"resampling": TEXT, "arrays": TEXTS | None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class LevelOptions:
     arrays: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
+        accept_fields(LEVEL_OPTIONS, self)
         if self.resampling not in get_args(Resampling):
             raise BadRequest(unknown_text("resampling", str(self.resampling), get_args(Resampling)))
         if not _whole(self.until) or self.until < 1:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from byteatlas.arguments import FLAG, accept_fields, made_by, one_of, whole
 from byteatlas.array.array import Array
 from byteatlas.array.group import Group, Node
 from byteatlas.array.levels.coarse import Coarse
@@ -42,6 +43,15 @@ TellCopied = Callable[[str, int, int], None]
 """Called with an array's path, the bytes (of decoded values) copied of it so far, and its total."""
 
 
+COPY_OPTIONS = {
+    "zarr_format": one_of(2, 3),
+    "memory": whole(1),
+    **dict.fromkeys(("resume", "consolidated", "geozarr"), FLAG),
+    "write": made_by(ArrayWriteOptions, words="ArrayWriteOptions"),
+    "levels": made_by(LevelOptions, words="LevelOptions") | None,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class CopyOptions:
     """What the copy looks like.
@@ -70,10 +80,7 @@ class CopyOptions:
     levels: LevelOptions | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.zarr_format, bool) or self.zarr_format not in (2, 3):
-            raise BadRequest(f"zarr_format is {self.zarr_format}; known: 2, 3")
-        if not isinstance(self.memory, int) or self.memory < 1:
-            raise BadRequest("memory is a number of bytes, at least 1")
+        accept_fields(COPY_OPTIONS, self)
         check_compression(self.compression)
         for name, choice in (("chunks", self.chunks), ("shards", self.shards)):
             if choice is None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from byteatlas.arguments import VERBS, accept, shown, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.meta import dtypes
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, DataType, Encoding, RegularGrid
@@ -76,11 +77,12 @@ def array_meta(
         shards: shape of the shards, a multiple of ``chunks``; version 3 only.
         compression: bytes -> bytes codecs; None = shuffle and Zstandard, () = none.
     """
-    if isinstance(zarr_format, bool) or zarr_format not in (2, 3):
-        raise BadRequest(f"zarr_format is {zarr_format}; known: 2, 3")
+    accept(VERBS, attributes=attributes, dimension_names=dimension_names)
+    if zarr_format is None or not VERBS["zarr_format"].test(zarr_format):
+        raise BadRequest(f"zarr_format is {shown(zarr_format)}; known: 2, 3")
     size = whole_numbers(shape, "shape", 0)
     check_compression(compression)
-    data_type = dtype if isinstance(dtype, DataType) else dtypes.from_numpy(_numpy_type(dtype))
+    data_type = dtype if isinstance(dtype, DataType) else dtypes.from_numpy(numpy_type(dtype))
     inner = default_chunks(size, data_type.numpy.itemsize) if chunks is None else whole_numbers(chunks, "chunks", 1)
     if len(inner) != len(size):
         raise BadRequest(f"chunks {inner} for shape {size}")
@@ -106,11 +108,12 @@ def array_meta(
     )
 
 
-def _numpy_type(dtype: Any) -> np.dtype[Any]:
+def numpy_type(dtype: Any) -> np.dtype[Any]:
+    """NumPy's type of that name. Raises `BadRequest`."""
     try:
         found: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError) as error:
-        raise BadRequest(f"dtype: {error}") from error
+        raise wrong("dtype", dtype, "a NumPy type", valued=True) from error
     return found
 
 
@@ -157,7 +160,7 @@ def fill_scalar(value: object, data_type: DataType) -> object:
     try:
         scalar = np.asarray(value).astype(data_type.numpy, casting="unsafe")[()]
     except (ValueError, TypeError, OverflowError) as error:
-        raise BadRequest(f"fill value {value!r} for {data_type.name}: {error}") from error
+        raise BadRequest(f"fill value {shown(value)} does not fit {data_type.name}") from error
     if data_type.numpy.kind in "iu" and isinstance(value, (int, np.integer)) and int(scalar) != int(value):
         raise BadRequest(f"fill value {value!r} is out of range for {data_type.name}")
     return scalar

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from byteatlas.arguments import FLAG, accept, whole
 from byteatlas.array.options import ReadOptions
 from byteatlas.values import dataclass
 
@@ -9,6 +10,9 @@ REMOTE_PUTS = 16
 """Chunks put to remote storage at once, when nobody chose a number."""
 REMOTE_BYTES = 64 << 20
 """Bytes of decoded chunks that these may hold together."""
+
+
+ARRAY_WRITE_OPTIONS = {"empty_chunks": FLAG, "threads": whole(1) | None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,9 @@ class ArrayWriteOptions:
 
     empty_chunks: bool = False
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        accept(ARRAY_WRITE_OPTIONS, empty_chunks=self.empty_chunks, threads=self.threads)
 
     def encoders(self, read: ReadOptions, local: bool, nbytes: int | None) -> int:
         """Threads that encode and put chunks of so many bytes: remote storage is waited for, by more of them."""

@@ -2,12 +2,17 @@
 
 It reads requests from standard input and answers on standard output. The process that was started only imports the
 libraries and forks; what it forked decodes. A fork that dies, or that met damaged data (after which nothing in its
-memory can be trusted), is reported and made anew, which costs a millisecond. Where there is no fork, the process
-itself decodes and ends after damage.
+memory can be trusted), is reported and made anew, which costs milliseconds: where each decodes one chunk, the next one
+waits already, with as much memory as the last one took. Where there is no fork, the process itself decodes and ends
+after damage.
 
 All integers are little-endian. Request: ``<IQ`` length of the head and of the data, head (JSON), data. Answer:
 ``<8sBQ`` the request's mark, status, length; then so many bytes, then the mark again. A mark that is not there, or not
 the request's, tells that the answer was written by a process that went wrong.
+
+Where the system has memory that two processes share and that has no name, a chunk and what is decoded of it lie there
+(from its first byte on), and the pipes carry the rest only. Both sides read and write it as a file: a process that went
+wrong may cut it off, which ends whoever has it mapped.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from __future__ import annotations
 import base64
 import ctypes
 import faulthandler
+import gc
 import io
 import json
 import mmap
@@ -32,8 +38,17 @@ ANSWER = struct.Struct("<8sBQ")
 READY = b"ready"
 """What is written first, when the library is there."""
 DECODED, DAMAGED, DIED = 0, 1, 2
-ENDED, TIMED_OUT, FAILED, RETIRED = 0, 1, 3, 7
-"""Exit status of a process that serves. `TIMED_OUT` is what faulthandler's watchdog ends a process with."""
+ENDED, TIMED_OUT, FAILED, RETIRED, DONE = 0, 1, 3, 7, 8
+"""Exit status of a process that serves: `RETIRED` after damage, `DONE` after the one chunk that it was for.
+
+`TIMED_OUT` is what faulthandler's watchdog ends a process with.
+"""
+NO_MORE_WRITTEN = 1 << 16
+"""Bytes of a file beside those of a chunk that a process may write."""
+MOST_READY = 32 << 20
+"""Bytes of memory that a process takes before there is a chunk for it."""
+KILOBYTE = 1 << 10
+"""Unit of ``ru_maxrss`` on Linux."""
 REVERSE = 0x0100
 """``H5Z_FLAG_REVERSE``: the filter is undone."""
 
@@ -94,6 +109,38 @@ def decode(head: dict[str, Any], data: bytes) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
+class SharedMemory:
+    """Memory that both processes see, by its file descriptor; None: there is none, and bytes go through the pipes."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def read(self, size: int) -> bytes:
+        found = os.pread(self.number, size, 0)
+        while len(found) < size:  # the system gives 2 GiB at most
+            more = os.pread(self.number, size - len(found), len(found))
+            if not more:
+                raise EOFError
+            found += more
+        return found
+
+    def take(self, size: int) -> bytearray:
+        """A copy that may be written to."""
+        out = bytearray(size)
+        view, at = memoryview(out), 0
+        while at < size:
+            count = os.preadv(self.number, [view[at:]], at)
+            if not count:
+                raise EOFError
+            at += count
+        return out
+
+    def write(self, data: Any) -> None:
+        view, at = memoryview(data).cast("B"), 0
+        while at < len(view):
+            at += os.pwrite(self.number, view[at:], at)
+
+
 def limit(head: dict[str, Any]) -> None:
     """Bound time and memory of what follows: the process ends when it takes more."""
     faulthandler.dump_traceback_later(head["patience"], exit=True)
@@ -104,6 +151,8 @@ def limit(head: dict[str, Any]) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(used.ru_utime + used.ru_stime) + head["seconds"]
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    most_written = head["most"] + NO_MORE_WRITTEN  # to the shared memory, which its own limit does not count
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_written, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except (OSError, ValueError):
@@ -124,15 +173,17 @@ def exactly(stream: io.FileIO, size: int) -> bytes | None:
     return bytes(out)
 
 
-def answer(stream: BinaryIO, mark: bytes, status: int, data: Any) -> None:
+def answer(stream: BinaryIO, mark: bytes, status: int, data: Any, shared: bool = False) -> None:
+    """Write an answer; what is ``shared`` is where it belongs already."""
     stream.write(ANSWER.pack(mark, status, len(data)))
-    stream.write(data)
+    if not shared:
+        stream.write(data)
     stream.write(mark)
     stream.flush()
 
 
-def serve(requests: io.FileIO, answers: BinaryIO, note: Callable[[bytes], None]) -> int:
-    """Answer requests until there are no more (`ENDED`), or one was damaged or for a process alone (`RETIRED`).
+def serve(requests: io.FileIO, answers: BinaryIO, shared: SharedMemory | None, note: Callable[[bytes], None]) -> int:
+    """Answer requests until there are no more (`ENDED`), one was damaged (`RETIRED`) or for a process alone (`DONE`).
 
     ``note`` is told the mark of each.
     """
@@ -141,7 +192,8 @@ def serve(requests: io.FileIO, answers: BinaryIO, note: Callable[[bytes], None])
         if begin is None:
             return ENDED
         length, size = REQUEST.unpack(begin)
-        text, data = exactly(requests, length), exactly(requests, size)
+        text = exactly(requests, length)
+        data = exactly(requests, size) if shared is None else shared.read(size)
         if text is None or data is None:
             return ENDED
         head = json.loads(text)
@@ -152,42 +204,80 @@ def serve(requests: io.FileIO, answers: BinaryIO, note: Callable[[bytes], None])
             found = decode(head, data)
             if len(found) > head["most"]:
                 raise ValueError(f"{len(found)} bytes where the chunk has at most {head['most']}")
+            if shared is not None:
+                shared.write(found)
         except Exception as error:
             faulthandler.cancel_dump_traceback_later()
             why = "more memory than a chunk may take" if isinstance(error, MemoryError) else str(error)
             answer(answers, mark, DAMAGED, (why or type(error).__name__).encode("utf-8", "replace")[:1000])
             return RETIRED
         faulthandler.cancel_dump_traceback_later()
-        answer(answers, mark, DECODED, found)
+        answer(answers, mark, DECODED, found, shared is not None)
         if head["alone"]:
-            return RETIRED
+            return DONE
 
 
-def fork_and_serve(requests: io.FileIO, answers: BinaryIO, note: Callable[[bytes], None]) -> int:
-    """Serve in a fork; gives its process number."""
-    child = os.fork()
-    if child:
-        return child
-    status = FAILED
+class Fork:
+    """A process that serves as soon as it is told to, and has memory ready until then."""
+
+    def __init__(self, work: Callable[[], int], ready: int) -> None:
+        waiting, go = os.pipe()
+        self.process = os.fork()
+        if self.process:
+            os.close(waiting)
+            self.go = go
+            return
+        status = FAILED
+        try:
+            os.close(go)
+            touch(ready)
+            status = work() if os.read(waiting, 1) else ENDED
+        finally:
+            os._exit(status)
+
+    def begin(self) -> None:
+        os.write(self.go, b"!")
+        os.close(self.go)
+
+    def ended(self) -> tuple[int, int]:
+        """Its exit status, and the most bytes of memory that it had."""
+        _, status, used = os.wait4(self.process, 0)
+        return os.waitstatus_to_exitcode(status), used.ru_maxrss * KILOBYTE
+
+
+def touch(size: int) -> None:
+    """Take memory and give it back to this process: what it decodes into is there then, not made page by page."""
+    block = b"\1" * size
+    del block
+
+
+def resident() -> int:
+    """Bytes of memory that this process has; 0 where that is not told."""
     try:
-        status = serve(requests, answers, note)
-    finally:
-        os._exit(status)
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+    except (OSError, ValueError):
+        return 0
 
 
-def supervise(requests: io.FileIO, answers: BinaryIO) -> None:
+def supervise(requests: io.FileIO, answers: BinaryIO, shared: SharedMemory | None) -> None:
     """Fork processes that serve, one after the other, and report those that died."""
     last = mmap.mmap(-1, 8)  # shared with the fork: the mark of the request that it works on
+    own, ready = resident(), 0
 
-    def note(mark: bytes) -> None:
-        last[:] = mark
+    def work() -> int:
+        return serve(requests, answers, shared, lambda mark: last.__setitem__(slice(None), mark))
 
+    following = None
     while True:
-        _, status = os.waitpid(fork_and_serve(requests, answers, note), 0)
-        code = os.waitstatus_to_exitcode(status)
+        fork = following or Fork(work, 0)
+        fork.begin()
+        following = Fork(work, ready) if ready else None
+        code, used = fork.ended()
         if code == ENDED:
-            return
-        if code != RETIRED:
+            return  # who waits for this process to begin ends with it
+        if code == DONE and own:
+            ready = min(max(used - own, 1), MOST_READY)
+        elif code not in (DONE, RETIRED):
             answer(answers, last[:], DIED, describe(code).encode())
 
 
@@ -198,19 +288,21 @@ def describe(code: int) -> str:
     return f"its decoder ended with {signal.Signals(-code).name}" if code < 0 else f"its decoder ended with {code}"
 
 
-def main(paths: str, library: str) -> None:
+def main(paths: str, library: str, shared_memory: str) -> None:
     """Serve with ``library:function``, which is looked for in these places (a JSON list)."""
     sys.path[:] = json.loads(paths)
     requests, answers = io.FileIO(0, closefd=False), io.BufferedWriter(io.FileIO(1, "w", closefd=False))
+    shared = SharedMemory(int(shared_memory)) if shared_memory else None
     module, _, function = library.partition(":")
     # What a fork would have to load anew for each chunk is loaded here: imagecodecs' functions bring their own library.
     getattr(import_module(module), function, None)
     answers.write(READY)
     answers.flush()
     if hasattr(os, "fork"):
-        supervise(requests, answers)
+        gc.freeze()  # what is here now is not looked at again: looking would copy its memory in each fork
+        supervise(requests, answers, shared)
     else:
-        serve(requests, answers, lambda mark: None)
+        serve(requests, answers, shared, lambda mark: None)
 
 
 if __name__ == "__main__":

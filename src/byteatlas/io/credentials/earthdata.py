@@ -58,12 +58,13 @@ class Earthdata:
         if protocol_of(link) in WEB:
             return {**bearer, "expires": until}
         server = self._server(link)
-        keys = _answer(f"{server}/s3credentials", {"Authorization": f"Bearer {token}"}, link)
+        asked = f"{server}/s3credentials"
+        keys = _answer(asked, {"Authorization": f"Bearer {token}"}, link)
         bucket = place(link).partition("://")[2]
         return {
-            "key": keys.get("accessKeyId"),
-            "secret": keys.get("secretAccessKey"),
-            "token": keys.get("sessionToken"),
+            "key": _text(keys, "accessKeyId", asked, link),
+            "secret": _text(keys, "secretAccessKey", asked, link),
+            "token": _text(keys, "sessionToken", asked, link),
             "client_kwargs": {"region_name": REGION},
             "expires": keys.get("expiration"),
             "otherwise": {**bearer, "at": f"{server}/{bucket}"},
@@ -88,8 +89,9 @@ class Earthdata:
 
         basic = b64encode(f"{user}:{password}".encode()).decode()
         headers = {"Authorization": f"Basic {basic}"}
-        found = _answer(f"{self.login}/api/users/find_or_create_token", headers, link, "POST")
-        return str(found.get("access_token", "")), _day(found.get("expiration_date"))
+        asked = f"{self.login}/api/users/find_or_create_token"
+        found = _answer(asked, headers, link, "POST")
+        return _text(found, "access_token", asked, link), _day(found.get("expiration_date"))
 
     def _user(self, link: str) -> tuple[str, str]:
         from netrc import NetrcParseError, netrc
@@ -107,6 +109,14 @@ class Earthdata:
             why = f"nothing says who asks: set EARTHDATA_TOKEN, or write {host} into ~/.netrc"
             raise FetchFailed(link, why, denied=True)
         return found[0], found[2] or ""
+
+
+def _text(found: Mapping[str, Any], name: str, url: str, link: str) -> str:
+    """A member of an answer. Raises `FetchFailed` without it: other credentials than these must not be tried."""
+    text = found.get(name)
+    if not isinstance(text, str) or not text:
+        raise FetchFailed(link, f"{url} gives no credentials: its answer has no {name}", denied=True)
+    return text
 
 
 def _day(text: object) -> str | None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.source import SourceRecord
 from byteatlas.io.stamp import compare
-from byteatlas.types import ByteRange
+from byteatlas.types import Buffer, ByteRange
 
+MOST_BEFORE = 512
+"""Bytes of a file by which a web page is known."""
+_PAGE = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a"
+    rb"|style|title|b|body|br|p)[\s>])",
+    re.IGNORECASE,
+)
+"""How web pages begin (WHATWG, MIME Sniffing 7.1)."""
 MOST_DIGITS = 20
 """Of a number in a header: 2**64 has so many."""
 
@@ -42,6 +51,12 @@ def check_part(url: str, headers: Mapping[str, str], where: ByteRange) -> Source
     return SourceRecord(size, _stamp(headers))
 
 
+def within_file(headers: Mapping[str, str], where: ByteRange) -> ByteRange:
+    """What of a range from the first byte on lies in a file, by the size that an answer with a part says."""
+    total = headers.get("Content-Range", "").rpartition("/")[2]
+    return ByteRange(0, min(where.length, int(total))) if _number(total) and int(total) else where
+
+
 def check_whole(url: str, headers: Mapping[str, str], known: SourceRecord, most: int) -> int | None:
     """The length of the body of an answer with the whole file; None when it is not said.
 
@@ -49,13 +64,30 @@ def check_whole(url: str, headers: Mapping[str, str], known: SourceRecord, most:
     or a web page that has neither time nor etag.
     """
     found = facts_of_answer(headers)
-    if found.stamp is None and headers.get("Content-Type", "").lower().startswith("text/html"):
+    if found.stamp is None and is_labelled_page(headers):
         # a portal, even where its page is as long as the file: what is a file has a time or an etag
         raise FetchFailed(url, "the server answered with a web page", transient=True)
     compare(url, known, found)
     if found.size is not None and found.size > most:
         raise FetchFailed(url, f"has {found.size} bytes, and the server gives no parts: too much to be read whole")
     return found.size
+
+
+def is_labelled_page(headers: Mapping[str, str]) -> bool:
+    """Whether an answer says that it is a web page. Some servers say so of any file whose type they do not know."""
+    return headers.get("Content-Type", "").strip().lower().startswith(("text/html", "application/xhtml"))
+
+
+def check_no_page(url: str, headers: Mapping[str, str], data: Buffer, where: ByteRange | None = None) -> None:
+    """Raise `FetchFailed` when an answer says that it is a web page, and the file begins like one.
+
+    Portals give their page for any file, with an etag, a length and parts of it as for any other.
+
+    Args:
+        data: the first bytes of the file.
+    """
+    if is_labelled_page(headers) and _PAGE.match(bytes(memoryview(data)[:MOST_BEFORE])):
+        raise FetchFailed(url, "the server answered with a web page", where, transient=True)
 
 
 def wait_of(headers: Mapping[str, str]) -> float | None:

@@ -15,8 +15,17 @@ from typing import Any, TypeVar
 from byteatlas.errors import ByteatlasError, FetchFailed
 from byteatlas.io.retry import Retry
 from byteatlas.io.source import SourceRecord
-from byteatlas.io.sources.answers import check_part, check_whole, facts_of_answer, wait_of
-from byteatlas.io.sources.faults import backend_errors, failure, status_failure
+from byteatlas.io.sources.answers import (
+    MOST_BEFORE,
+    check_no_page,
+    check_part,
+    check_whole,
+    facts_of_answer,
+    is_labelled_page,
+    wait_of,
+    within_file,
+)
+from byteatlas.io.sources.faults import GONE, backend_errors, failure, status_failure
 from byteatlas.io.sources.filesystem import LivingFileSystem
 from byteatlas.io.stamp import learned
 from byteatlas.io.traffic.traffic import Meter, Traffic
@@ -35,13 +44,17 @@ AT_ONCE = 64
 """Requests to one server under way at a time."""
 PRIVATE = ("headers", "auth", "cookies", "cookie_jar", "connector", "connector_owner", "base_url")
 """Options of a session that are for the server that the caller named: they hold credentials."""
+IN_URLS = "!#$%&'()*+,/:;=?@[]~"
+"""Characters that stay as they are in a URL that was given as a whole (RFC 3986 2)."""
 PLAIN = {"Accept-Encoding": "identity"}
 
 
 class HttpSource:
     """One file on a web server."""
 
-    __slots__ = ("_facts", "_follow", "_gate", "_gives_parts", "_living", "_retry", "_url", "_whole", "meter")
+    __slots__ = (
+        "_facts", "_follow", "_gate", "_gives_parts", "_is_no_page", "_living", "_retry", "_url", "_whole", "meter",
+    )  # fmt: skip
 
     def __init__(
         self, fs: LivingFileSystem, url: str, *, follow: MayFollow, retry: Retry, meter: Meter | None = None
@@ -49,7 +62,7 @@ class HttpSource:
         self._living, self._url, self._follow, self._retry = fs, url, follow, retry
         self.meter = meter or Traffic().meter(url)
         self._facts = SourceRecord()
-        self._gives_parts = False
+        self._gives_parts = self._is_no_page = False
         self._whole: bytes | None = None
         self._gate: asyncio.Lock | None = None
 
@@ -112,6 +125,23 @@ class HttpSource:
     def read_all(self) -> Buffer:
         return self._run(self._all())
 
+    def first(self, most: int) -> Buffer:
+        """The first bytes, at most so many; most servers say with them how large the file is."""
+        return self._run(self._first(most))
+
+    async def _first(self, most: int) -> Buffer:
+        where = ByteRange(0, most)
+        async with self._answer("GET", {"Range": f"bytes=0-{most - 1}", **PLAIN}) as answer:
+            if answer.status == 206:
+                where = within_file(answer.headers, where)
+                self._learn(check_part(self._url, answer.headers, where), parts=True)
+                data = await _body(self._url, answer, where.length, where)
+                check_no_page(self._url, answer.headers, data, where)
+                self._is_no_page = True
+                return data
+            self._refuse(answer, where)
+        return (await self._all())[:most]
+
     def _run(self, work: Awaitable[T]) -> T:
         async def within() -> T:
             return await asyncio.wait_for(work, self._retry.deadline)
@@ -149,7 +179,10 @@ class HttpSource:
         if self._whole is None:
             async with self._answer("GET", {"Range": f"bytes={where.offset}-{where.end - 1}", **PLAIN}) as answer:
                 if answer.status == 206:
-                    self._learn(check_part(self._url, answer.headers, where), parts=True)
+                    found = check_part(self._url, answer.headers, where)
+                    if is_labelled_page(answer.headers) and not self._is_no_page:
+                        await self._check_begin(where)
+                    self._learn(found, parts=True)
                     return await _body(self._url, answer, where.length, where)
                 self._refuse(answer, where)
                 if self._gives_parts:
@@ -161,6 +194,14 @@ class HttpSource:
             raise FetchFailed(self._url, f"the file has only {len(self._whole)} bytes", where)
         return self._whole[where.offset : where.end]
 
+    async def _check_begin(self, where: ByteRange) -> None:
+        """Look at the first bytes of what is said to be a web page. Raises `FetchFailed` when it is one."""
+        async with self._answer("GET", {"Range": f"bytes=0-{MOST_BEFORE - 1}", **PLAIN}) as answer:
+            if answer.status not in (200, 206):
+                self._refuse(answer, where)
+            check_no_page(self._url, answer.headers, await answer.content.read(MOST_BEFORE), where)
+        self._is_no_page = True
+
     async def _all(self) -> bytes:
         """The whole file, kept: whoever needs it needs it again."""
         self._gate = self._gate or asyncio.Lock()
@@ -171,6 +212,7 @@ class HttpSource:
                 self._refuse(answer, None)
                 size = check_whole(self._url, answer.headers, self._facts, MOST_WHOLE)
                 data = await _body(self._url, answer, size, None)
+                check_no_page(self._url, answer.headers, data)
                 self._learn(SourceRecord(len(data), facts_of_answer(answer.headers).stamp))
                 self._whole = data
                 return data
@@ -205,13 +247,16 @@ class HttpSource:
         """Raise unless the answer is the file."""
         if answer.status == 416 and where is not None:
             raise FetchFailed(self._url, "the range lies beyond the end of the file", where)
+        if answer.status in GONE and not _is_of(self._url, answer.url):
+            why = f"{answer.url.origin()}, which the server sends us to, answered {answer.status}"
+            raise FetchFailed(self._url, f"{why}: that does not say that the file itself is absent", where)
         if answer.status != 200:
             raise status_failure(self._url, answer.status, answer.reason or "", where, wait_of(answer.headers))
 
     @asynccontextmanager
     async def _answer(self, method: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
         """The answer to a request; redirects are checked hop by hop, and credentials stay with their server."""
-        from urllib.parse import urljoin
+        from urllib.parse import quote, urljoin
 
         from aiohttp import ClientTimeout
 
@@ -235,7 +280,7 @@ class HttpSource:
                             return
                     finally:
                         trip.fetched = answer.content.total_bytes
-            following = urljoin(url, where)
+            following = quote(urljoin(url, where), IN_URLS, errors="surrogateescape")  # some send spaces
             if protocol_of(following) not in WEB:
                 raise FetchFailed(self._url, "the server sends us to something that is no web page")
             self._follow(self._url, following)
@@ -257,6 +302,20 @@ def _url(url: str, encoded: bool) -> Any:
     from yarl import URL
 
     return URL(url, encoded=encoded)
+
+
+def _is_of(url: str, answered: Any) -> bool:
+    """Whether an answer from where we were sent speaks of the file that was asked for.
+
+    Storage behind a server keeps its name (signed URLs of S3, mirrors, the same server with encryption); pages to log
+    in and portals have names of their own, and their "not found" says nothing of the file.
+    """
+    asked = _url(url, False)
+    return place(url) == place(str(answered)) or _name(asked) == _name(answered)
+
+
+def _name(url: Any) -> str:
+    return str(url.path).rstrip("/").rpartition("/")[2]
 
 
 def _same_server(one: str, other: str) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from byteatlas.errors import FetchFailed
 from byteatlas.io.ranges import merge
+from byteatlas.io.retry import Retrying
 from byteatlas.io.source import Source
 from byteatlas.types import Buffer, ByteRange
 from byteatlas.values import dataclass, field
@@ -105,10 +106,27 @@ class BlockCache:
         return self._inner.read_all()
 
     def warm(self) -> None:
-        """Ask for the size and the first block at the same time: one round trip instead of two.
+        """Ask for the size and the first block in one round trip, and where the source can do that in one request.
 
-        A file that is smaller than a block gives no block; what is wrong with a file is said by `size`.
+        Raises `FetchFailed` when the file is not there or cannot be reached.
         """
+        first = self._beginning()
+        if first is not None:
+            size = self._inner.size()
+            self.unwanted(len(first))
+            self._keep(self._paged(ByteRange(0, len(first)), first, size))
+
+    def _beginning(self) -> Buffer | None:
+        """The first block, or less of it in a smaller file; None where there is none, or it takes a second request."""
+        if isinstance(self._inner, Retrying):
+            try:
+                found = self._inner.first(self._block)
+            except FetchFailed as error:
+                if error.transient or error.absent or error.denied:
+                    raise
+                return None  # an empty file above all, which has no first byte
+            if found is not None:
+                return found
         from concurrent.futures import ThreadPoolExecutor  # not for local files
 
         with ThreadPoolExecutor(1) as pool:
@@ -118,9 +136,7 @@ class BlockCache:
             except FetchFailed:
                 first = []
             size.result()
-        if first:
-            self.unwanted(self._block)
-            self._keep(self._paged(ByteRange(0, self._block), first[0], self._block))
+        return first[0] if first else None
 
     def read(self, ranges: Sequence[ByteRange]) -> list[Buffer]:
         size, step = self.size(), self._page
@@ -155,6 +171,8 @@ class BlockCache:
         meter = self._meter()
         gap = None if meter is None else meter.gap(MOST_GAP, AT_ONCE)
         blocks = {p // each for p in missing}
+        if size <= FEW_BLOCKS * self._block and self._is_soon_here(size):  # there sooner than what it leads to
+            blocks = set(range(-(-size // self._block)))
         if len(blocks) <= FEW_BLOCKS:
             with self._lock:
                 missing = {p for b in blocks for p in range(b * each, (b + 1) * each) if p not in self._pages}
@@ -195,6 +213,12 @@ class BlockCache:
         if speed is None:
             return most
         return min(most, max(FEW_BLOCKS * self._block, int(ROUNDS_SAVED * speed.latency * speed.bandwidth)))
+
+    def _is_soon_here(self, size: int) -> bool:
+        """Whether a whole file of this size comes in the time of a few round trips."""
+        meter = self._meter()
+        speed = None if meter is None else meter.speed()
+        return speed is None or size <= ROUNDS_SAVED * speed.latency * speed.bandwidth
 
     def apart(self) -> Source:
         """The same file for ranges that stand alone: fetched as they are, unless their pages are here already."""

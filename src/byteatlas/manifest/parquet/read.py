@@ -10,7 +10,7 @@ import json
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,10 +104,14 @@ class ParquetMap:
         if self.options.place is not None:
             self.options.place.check_name()
 
-    def ahead(self, path: str, numbers: Sequence[int]) -> Iterator[int]:
-        """The numbers; the part files of some are fetched together before the first of them is needed."""
+    def each(self, path: str, numbers: Sequence[int], use: Callable[[int], None]) -> None:
+        """Calls for every number; the part files of some are fetched together before the first of them is needed.
+
+        No generator: one that an error leaves behind would keep the lock until somebody clears it away.
+        """
         if local_path(self.where) is not None or len(numbers) < 2:
-            yield from numbers
+            for number in numbers:
+                use(number)
             return
         from concurrent.futures import ThreadPoolExecutor
 
@@ -124,7 +128,8 @@ class ParquetMap:
                 with ThreadPoolExecutor(max(len(names), 1)) as threads:
                     self._fetched = dict(zip(names, threads.map(fetched, names), strict=True))
                 try:
-                    yield from some
+                    for number in some:
+                        use(number)
                 finally:
                     self._fetched = {}
 
@@ -301,10 +306,13 @@ class LazyParquet:
             part, places = self._part(int(numbers[0])).rows, consecutive(chunks - numbers[0] * self._map.record_size)
             return Rows(part.source[places], part.offset[places], part.length[places])
         source, offset, length = np.empty(n, np.int32), np.empty(n, np.uint64), np.empty(n, np.uint64)
-        for number in self._map.ahead(self.path, np.unique(numbers).tolist()):
+
+        def take(number: int) -> None:
             mine = np.flatnonzero(numbers == number)
             part, places = self._part(number).rows, chunks[mine] - number * self._map.record_size
             source[mine], offset[mine], length[mine] = part.source[places], part.offset[places], part.length[places]
+
+        self._map.each(self.path, np.unique(numbers).tolist(), take)
         return Rows(source, offset, length)
 
     def kept(self) -> int:
@@ -329,11 +337,14 @@ class LazyParquet:
         source, offset = np.empty(self._total, np.int32), np.empty(self._total, np.uint64)
         length = np.empty(self._total, np.uint64)
         inlined: dict[int, bytes] = {}
-        for number in self._map.ahead(self.path, range(-(-self._total // size))):
+
+        def take(number: int) -> None:
             begin = number * size
             part, n = self._part(number), min(size, self._total - begin)
             source[begin : begin + n] = part.rows.source[:n]
             offset[begin : begin + n] = part.rows.offset[:n]
             length[begin : begin + n] = part.rows.length[:n]
             inlined.update((begin + i, data) for i, data in part.inlined.items() if i < n)
+
+        self._map.each(self.path, range(-(-self._total // size)), take)
         return ChunkManifest(self._counts, self.sources, source, offset, length, None, inlined)

@@ -53,3 +53,23 @@ def dies_at_second_call(data: bytes, path: str) -> bytes:
         os.abort()
     note.write_text(str(os.getpid()))
     return data
+
+
+def shared_memory() -> int:
+    """The memory that this process and the one that asked share."""
+    for link in Path("/proc/self/fd").iterdir():
+        if "byteatlas-chunk" in str(link.resolve()):
+            return int(link.name)
+    raise LookupError
+
+
+def cuts_off(data: bytes) -> bytes:
+    """Takes the memory away that both processes share."""
+    os.ftruncate(shared_memory(), 0)
+    return data
+
+
+def fills(data: bytes) -> bytes:
+    """Puts more into the memory that both processes share than a chunk may have."""
+    os.ftruncate(shared_memory(), 1 << 40)
+    return data

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from tests.places import ROOT
 
 from byteatlas.codecs.isolated import children as module
-from byteatlas.codecs.isolated.children import ChildRequest, children, decode_apart
+from byteatlas.codecs.isolated.children import Children, ChildRequest, children, decode_apart
 from byteatlas.errors import CorruptChunk, Unsupported
 
 LIBRARY = "tests.unit.codecs.isolated.misbehaving"
@@ -92,6 +93,67 @@ def test_after_a_fork_each_process_has_children_of_its_own() -> None:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
     assert ask("process") == mine
+
+
+@pytest.fixture
+def through_pipes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where the system has no memory to share: all bytes go through the pipes."""
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    module._of.cache_clear()
+    yield
+    children(LIBRARY).close()
+    module._of.cache_clear()
+
+
+def test_without_shared_memory(through_pipes: None) -> None:
+    assert module.shared_memory() is None
+    data = bytes(range(256)) * 10_000
+    for _ in range(3):
+        assert ask("same", data, len(data)) == data
+    assert len({ask("process", alone=True) for _ in range(3)}) == 3
+    with pytest.raises(CorruptChunk, match="SIGSEGV"):
+        ask("die")
+    assert ask("same") == b"abcd"
+
+
+def segments(process: int | str = "self") -> list[str]:
+    """The shared memory that a process has open."""
+    links = [str(link.resolve()) for link in Path(f"/proc/{process}/fd").iterdir()]
+    return [link for link in links if "byteatlas-chunk" in link]
+
+
+def test_shared_memory_is_given_back() -> None:
+    """After a child is killed from outside, and when all are closed; nothing of it has a name that could stay."""
+    own = Children(LIBRARY)
+    before = len(segments())
+    request = ChildRequest(LIBRARY, "same", 64, {})
+    for _ in range(3):
+        assert own.decode(request, b"abcd") == b"abcd"
+        (child,) = own._all
+        child.process.kill()
+        child.process.wait()
+    assert own.decode(request, b"abcd") == b"abcd"
+    assert len(segments()) == before + 1
+    own.close()
+    assert len(segments()) == before
+
+
+def test_a_large_chunk_does_not_keep_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_SHARED", 1000)
+    own = Children(LIBRARY)
+    for size in (100, 5000):
+        assert len(own.decode(ChildRequest(LIBRARY, "same", size, {}), bytes(size))) == size
+        (child,) = own._all
+        assert child.shared is not None
+        assert os.fstat(child.shared.number).st_size == (100 if size == 100 else 0)
+    own.close()
+
+
+def test_a_process_that_went_wrong_may_change_the_shared_memory_only() -> None:
+    assert ask("cuts_off") == b"abcd"  # the answer is written afterwards
+    with pytest.raises(CorruptChunk, match="too large"):
+        ask("fills", most=8)
+    assert ask("same") == b"abcd"
 
 
 def test_children_end_with_their_parent() -> None:

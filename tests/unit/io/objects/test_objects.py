@@ -288,3 +288,35 @@ def test_secrets_are_not_shown(ours: Bucket) -> None:
     shown = repr(how) + repr(how.open(ours.at("a.bin"))) + repr(how.storage_options)
     assert KEY not in shown
     assert SECRET not in shown
+
+
+WRONG_ANSWERS = ("other place", "other etag", "other size", "no content-range", "broken content-range", "whole",
+                 "shorter part", "longer body")  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WRONG_ANSWERS)
+@pytest.mark.parametrize("backend", BOTH)
+def test_answers_that_are_not_the_part_are_no_data(ours: Bucket, backend: Backend, kind: str) -> None:
+    ours.objects["part.bin"] = bytes(range(200))
+    source = Access(ours.options(), backend=backend, retry=QUICK).open(ours.at("part.bin"))
+    source.size()
+    ours.plan = lambda number, method, path: kind
+    try:
+        with pytest.raises((FetchFailed, SourceChanged)):
+            source.read([ByteRange(10, 20)])
+    finally:
+        ours.plan = lambda number, method, path: None
+    assert bytes(source.read([ByteRange(10, 20)])[0]) == bytes(range(10, 30))
+
+
+@pytest.mark.parametrize("backend", BOTH)
+def test_a_head_that_was_packed_lies_about_the_size(ours: Bucket, backend: Backend) -> None:
+    """A proxy that packs says how long the packed file is: what is read must not end there."""
+    ours.objects["part.bin"] = bytes(20_000)
+    source = Access(ours.options(), backend=backend, retry=QUICK).open(ours.at("part.bin"))
+    ours.plan = lambda number, method, path: "gzip" if method == "HEAD" else None
+    try:
+        with pytest.raises((FetchFailed, SourceChanged)):
+            source.read([ByteRange(0, min(10, source.size()))])
+    finally:
+        ours.plan = lambda number, method, path: None

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.http_server import serve
 from tests.s3_servers import s3_subset
 
-from byteatlas.errors import BadRequest
+from byteatlas.errors import BadRequest, FetchFailed
 from byteatlas.io.access import Access
 from byteatlas.io.sources.filesystem import file_system
 from byteatlas.io.sources.objects.options import Untranslatable, arguments
@@ -112,6 +113,49 @@ def test_a_misspelt_option_is_an_error(backend: Any) -> None:
         Access({"annon": True}, backend=backend).open("s3://b/k")
     with pytest.raises(BadRequest, match=r"did you mean 'headers'\?"):
         Access({"heders": {}}, backend=backend).open("http://localhost/k")
+
+
+def test_obstore_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where fsspec's back end is not installed, what only that can do is an error that says so."""
+    from byteatlas.io.sources.objects import choose
+
+    monkeypatch.setattr(choose, "find_spec", lambda name: None)
+    with s3_subset({"a.bin": b"abc"}) as bucket:
+        assert bytes(Access(bucket.options()).open(bucket.at("a.bin")).read_all()) == b"abc"
+        with pytest.raises(BadRequest, match="s3_additional_kwargs"):
+            Access(bucket.options(s3_additional_kwargs={"x": 1})).open(bucket.at("a.bin"))
+        with pytest.raises(BadRequest, match="obstore cannot name this object"):
+            Access(bucket.options()).open(bucket.at("a//b"))
+        monkeypatch.setattr(choose, "was_forked", lambda: True)
+        assert bytes(Access(bucket.options()).open(bucket.at("a.bin")).read_all()) == b"abc", "there is nothing else"
+
+
+class SecondChoice:
+    """Keys, and another place for those that these are denied to."""
+
+    def __init__(self, web: str) -> None:
+        self.web = web
+
+    def __call__(self, url: str) -> dict[str, Any]:
+        return {"key": "other", "secret": "x", "otherwise": {"at": self.web}}
+
+
+@pytest.mark.parametrize("backend", [None, "obstore", "fsspec"])
+@pytest.mark.parametrize("keys", [set(), {"other"}])
+def test_a_denied_first_choice(backend: Any, keys: set[str]) -> None:
+    with s3_subset({"f/a.bin": b"from the bucket"}) as bucket, serve({"/there/f/a.bin": b"over the web"}) as web:
+        bucket.keys = keys
+        provider = {"s3://bucket/": SecondChoice(f"{web.url}/there/")}
+        how = Access({"s3://bucket/": {"endpoint_url": bucket.url}}, backend=backend, credentials=provider)
+        source = how.open(bucket.at("f/a.bin"))
+        assert bytes(source.read_all()) == (b"from the bucket" if keys else b"over the web")
+        assert bool(web.requests) is not bool(keys)
+        bucket.plan = lambda number, method, path: "503"
+        if keys:
+            with pytest.raises(FetchFailed, match=r"503|SlowDown") as found:
+                how.open(bucket.at("f/a.bin")).read_all()
+            assert not found.value.denied
+            assert not web.requests, "an outage is no refusal"
 
 
 def test_an_unknown_backend() -> None:

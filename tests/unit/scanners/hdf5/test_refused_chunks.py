@@ -403,6 +403,7 @@ def new(head: bytes, leaf: bytes = b"", space: Space = GROWING, kind: int = 10) 
     return chunks(Index.BTREE2, space, {1024: head, 4096: leaf2(kind, leaf)})
 
 
+UNSORTED = "chunks out of order: a search in the B-tree would miss some"
 RECORDS11 = b"".join(u64(address) + bytes((30,)) + struct.pack("<IQ", 1, n) for n, address in enumerate((500, 600)))
 
 
@@ -413,7 +414,10 @@ RECORDS11 = b"".join(u64(address) + bytes((30,)) + struct.pack("<IQ", 1, n) for 
     (new(tree2(10, 15, 2)), corrupt(1024, "chunk records of 15 bytes")),
     (new(tree2(11, 20, 2), space=FILTERED), corrupt(1024, "chunk records of 20 bytes")),
     (new(tree2(11, 29, 2), space=FILTERED), corrupt(1024, "chunk records of 29 bytes")),
-    (new(tree2(10, 16, 2), records10((500, 1), (600, 1))), corrupt(0, "a chunk is listed twice")),
+    *[
+        (new(tree2(10, 16, len(rows)), records10(*rows)), corrupt(1024, UNSORTED))
+        for rows in [((500, 1), (600, 1)), ((500, 1), (600, 0)), ((500, 0), (600, 2), (700, 1), (800, 3))]
+    ],
     (new(tree2(10, 16, 1), records10((SIZE, 1))), corrupt(SIZE, "a chunk lies outside of the file")),
     (new(tree2(10, 16, 1), records10((1 << 63, 1))), corrupt(1 << 63, "a chunk lies outside of the file")),
 )
@@ -422,7 +426,7 @@ def test_trees_of_version_2(act: Callable[[], object], error: ByteatlasError) ->
 
 
 def test_trees_of_version_2_that_are_sound() -> None:
-    rows = records10((500, 4), (600, 0), (NOWHERE, 1), (700, 5), (800, 1 << 63))  # the last two are beyond the end
+    rows = records10((600, 0), (NOWHERE, 1), (500, 4), (700, 5), (800, 1 << 63))  # the last two are beyond the end
     assert listed(new(tree2(10, 16, 5), rows)) == {4: 500, 0: 600}
     assert listed(new(tree2(11, 21, 2), RECORDS11, FILTERED, 11)) == {0: (500, 30, 1), 1: (600, 30, 1)}
 

@@ -24,8 +24,16 @@ from tests.hdf5_parts import (
 )
 from tests.scanning import refusals, refuses
 
+from byteatlas.checksums import lookup3
 from byteatlas.errors import ByteatlasError, CorruptFile, Unsupported
-from byteatlas_scanners.hdf5.heaps.dense import ATTRIBUTE_NAMES, LINK_NAMES, dense_addresses, dense_objects
+from byteatlas.meta.names import text_of
+from byteatlas_scanners.hdf5.heaps.dense import (
+    ATTRIBUTE_NAMES,
+    LINK_NAMES,
+    check_name,
+    dense_addresses,
+    dense_objects,
+)
 from byteatlas_scanners.hdf5.heaps.fractal import fetch, small_objects
 from byteatlas_scanners.hdf5.heaps.fractal_header import read_heap
 from byteatlas_scanners.hdf5.heaps.global_heap import GlobalHeaps
@@ -100,6 +108,10 @@ def sized(name: str, value: int) -> bytes:
             ("bits", 65), ("id_size", 1), ("rows", 65),
         ]
     ],
+    (small([at(HEAD, 3)], ONE[8192], heap_header(managed=HEAD - 1)), corrupt(2048, OUTSIDE)),
+    (small([at(HEAD, 3)], ONE[8192], heap_header(most=2)), corrupt(2048, OUTSIDE)),
+    (objects(heap_header(managed=HEAD - 1), [at(HEAD, 3)], ONE), corrupt(8192, OUTSIDE)),
+    (objects(heap_header(most=2), [at(HEAD, 3)], ONE), corrupt(8192, OUTSIDE)),
     (small([at(HEAD - 1, 3)], ONE[8192], PLAIN), corrupt(2048, OUTSIDE)),
     (small([at(HEAD, 0)], ONE[8192], PLAIN), corrupt(2048, OUTSIDE)),
     (small([at(510, 3)], ONE[8192], PLAIN), corrupt(2048, OUTSIDE)),
@@ -247,6 +259,22 @@ def dense(kind: int, records: bytes, size: int, count: int) -> Callable[[], tupl
     ),
     (lambda: dense_addresses(FORM, b"\0\0" + bytes(15), 8), CorruptFile(10, "a structure is cut off")),
     (
+        lambda: dense_addresses(FORM, b"\0\0" + u64(7, NOWHERE), 8),
+        corrupt(0, "links or attributes in a heap without an index of names"),
+    ),
+    (
+        dense(LINK_NAMES, b"\2\0\0\0" + at(HEAD, 3) + b"\1\0\0\0" + at(HEAD + 3, 6), 11, 2),
+        corrupt(3000, "names out of order: a search in the B-tree would miss some"),
+    ),
+    (
+        lambda: check_name(FORM, LINK_NAMES, b"hash" + at(HEAD, 3), "one"),
+        corrupt(0, "the name 'one' is not found by its own hash"),
+    ),
+    (
+        lambda: check_name(FORM, ATTRIBUTE_NAMES, at(HEAD, 3) + bytes(5) + b"hash", "\u20ac"),
+        corrupt(0, "the name '\u20ac' is not found by its own hash"),
+    ),
+    (
         parsing(lambda: dense_objects(FORM, 2048, 3000, LINK_NAMES), {2048: PLAIN, 3000: tree2(6, 11, 1)}),
         corrupt(3000, "a B-tree of type 6 where one of (5,) should be"),
     ),
@@ -260,8 +288,9 @@ def test_dense_objects_that_are_sound() -> None:
     assert dense_addresses(FORM, b"\0\1" + bytes(8) + u64(7, 9), 8) == (7, 9)
     assert dense_addresses(FORM, b"\0\1" + bytes(2) + u64(7, 9), 2) == (7, 9)
     assert dense_addresses(FORM, b"\0\0" + u64(NOWHERE, 9), 8) is None
-    assert dense_addresses(FORM, b"\0\0" + u64(7, NOWHERE), 8) is None
     assert dense(LINK_NAMES, b"hash" + at(HEAD, 3), 11, 1)()[1] == [b"one"]
+    for name in (b"one", "\u20ac".encode(), b"\xe9"):  # the last is no UTF-8
+        check_name(FORM, LINK_NAMES, lookup3(name).to_bytes(4, "little"), text_of(name))
     shared = at(HEAD + 3, 6) + b"\2" + bytes(8)  # its object is in the heap of shared messages: the id stands for it
     own = at(HEAD, 3) + b"\0" + bytes(8)
     assert dense(ATTRIBUTE_NAMES, shared + own, 16, 2)()[1] == [at(HEAD + 3, 6), b"one"]

@@ -78,6 +78,11 @@ def unsupported_layout(detail: str) -> Unsupported:
     (place(b"\x04\x02\x00\x02\x00"), corrupt(0, "chunked layout with flags 0x0, 0-byte sizes")),
     (place(b"\x04\x02\x00\x02\x09"), corrupt(0, "chunked layout with flags 0x0, 9-byte sizes")),
     (place(b"\x04\x02\x00\x02\x01\x05\x04\x00"), unsupported_layout("chunk index of type 0")),
+    (place(b"\x04\x02\x00\x02\x01\x05\x04\x03\0"), corrupt(0, "a chunk index with a creation parameter of 0")),
+    (
+        place(b"\x04\x02\x00\x02\x01\x05\x04\x04" + b"\1\1\1\0\1"),
+        corrupt(0, "a chunk index with a creation parameter of 0"),
+    ),
     (place(b"\x04\x02\x00\x02\x01\x05\x04\x06"), unsupported_layout("chunk index of type 6")),
     (place(b"\x03\x02\x01" + u64(64) + b"\4\0\0\0"), corrupt(0, "chunks of shape (), 4 bytes per element")),
     (place(b"\x03\x02\x00" + u64(64)), corrupt(0, "chunks of shape (), 0 bytes per element")),
@@ -126,7 +131,7 @@ def test_extents_and_layouts(act: Callable[[], object], error: ByteatlasError) -
             layout.Chunked(512, (7,), 4, layout.Index.FIXED_ARRAY),
         ),
         (
-            b"\x04\x02\x01\x02\x01\x07\x04\x04" + bytes(5) + u64(512),
+            b"\x04\x02\x01\x02\x01\x07\x04\x04" + b"\1" * 5 + u64(512),
             layout.Chunked(512, (7,), 4, layout.Index.EXTENSIBLE_ARRAY, raw_edges=True),
         ),
         (
@@ -393,8 +398,8 @@ def test_links_that_are_sound() -> None:
 TABLED = replace(FORM, shared_table=3000, shared_indexes=1)
 
 
-def table(types: int = 1 << 3, heap: int = 2048, signature: bytes = b"SMTB") -> bytes:
-    return summed(signature + struct.pack("<BBHIHHHQQ", 0, 0, types, 0, 0, 0, 0, 0, heap))
+def table(types: int = 1 << 3, heap: int = 2048, signature: bytes = b"SMTB", version: int = 0, kind: int = 0) -> bytes:
+    return summed(signature + struct.pack("<BBHIHHHQQ", version, kind, types, 0, 0, 0, 0, 0, heap))
 
 
 HEAP = {2048: heap_header(id_size=8), 8192: direct_block(b"the message")}
@@ -430,6 +435,8 @@ COMMITTED = b"\2\2" + u64(1024)
         resolve(IN_HEAP, {3000: table(heap=NOWHERE), **HEAP}),
         corrupt(0, "no index of shared messages of type 0x3"),
     ),
+    (resolve(IN_HEAP, {3000: table(version=1)}), corrupt(3000, "an index of shared messages of unknown kind")),
+    (resolve(IN_HEAP, {3000: table(kind=2)}), corrupt(3000, "an index of shared messages of unknown kind")),
     (resolve(IN_HEAP, {3000: table(signature=b"SMTX")}), corrupt(3000, "no table of shared messages")),
     (resolve(IN_HEAP, {3000: table()[:-1] + b"?"}), corrupt(3000, "wrong checksum of the table of shared messages")),
     (
@@ -621,6 +628,14 @@ ROOT = inner(5, b"ABCDEFGH", (5000, 2), (6000, 2))
     ),
     (records(DEEP, {4096: ROOT, 5000: leaf2(5, TWO)}), CorruptFile(0, "wrong checksum of a B-tree node")),
     (
+        records(tree2(5, 8, 2, root=SIZE - 100), {SIZE - 100: leaf2(5, TWO)}),
+        corrupt(SIZE - 100, "a structure of 512 bytes lies outside of the file"),
+    ),
+    (
+        records(DEEP, {**LEAVES, 4096: inner(5, b"ABCDEFGH", (5000, 2), (SIZE - 100, 2))}),
+        corrupt(SIZE - 100, "a structure of 512 bytes lies outside of the file"),
+    ),
+    (
         records(DEEP, {**LEAVES, 4096: inner(5, b"ABCDEFGH", (5000, 2), (1 << 40, 2))}),
         corrupt(1 << 40, "a structure of 26 bytes lies outside of the file"),
     ),
@@ -630,7 +645,7 @@ def test_trees(act: Callable[[], object], error: ByteatlasError) -> None:
 
 
 def test_trees_that_are_sound() -> None:
-    assert records(DEEP, {**LEAVES, 4096: ROOT})() == b"ABCDEFGH" + TWO + TWO
+    assert records(DEEP, {**LEAVES, 4096: ROOT})() == TWO + b"ABCDEFGH" + TWO
     assert records(tree2(5, 8, 2, root=5000), LEAVES)() == TWO
     assert records(tree2(5, 8, 2, root=5000, node=26), LEAVES)() == TWO  # a full node
     assert records(tree2(5, 8, 0, root=NOWHERE), {})() == b""
@@ -651,4 +666,4 @@ def test_a_tree_of_three_levels() -> None:
     pieces = {4096: top((5000, 1, 5), (6000, 1, 5)), 5000: inner(5, b"ABCDEFGH", (7000, 2), (7100, 2)),
               6000: inner(5, b"12345678", (7000, 2), (7100, 2)), 7000: leaf2(5, TWO), 7100: leaf2(5, TWO)}  # fmt: skip
     found = records(tree2(5, 8, 11, depth=2, in_root=1), pieces)()
-    assert found == b"tttttttt" + b"ABCDEFGH" + b"12345678" + TWO * 4
+    assert found == TWO + b"ABCDEFGH" + TWO + b"tttttttt" + TWO + b"12345678" + TWO

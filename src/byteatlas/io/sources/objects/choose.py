@@ -33,7 +33,8 @@ def through_obstore(url: str, options: StorageOptions, asked: AskedOptions | Non
         living = LivingObjects(
             protocol, bucket, options.for_url(url) if asked is None else None, asked, options.retry.idle
         )
-        living.arguments()
+        if asked is not None:
+            living.arguments()
     except (Untranslatable, AskingProfile):
         if may_pass:
             return None

@@ -129,9 +129,20 @@ def _completed(made: Arguments, options: Mapping[str, JSON]) -> Arguments:
             config["region"] = "us-east-1"
     if made.kind == AZURE and not config and not _in_environment("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"):
         raise BadRequest("Azure needs the name of the account: storage_options={'account_name': ...}")
+    if made.kind == GCS and config.get("skip_signature") and config.get("base_url"):
+        config["service_account_key"] = _no_key(str(config.pop("base_url")))
+        del config["skip_signature"]  # with which obstore reads only
     if endpoint.startswith("http://"):
         made.client.setdefault("allow_http", True)
     return made
+
+
+def _no_key(url: str) -> str:
+    """The key of nobody, for a server that stands in for Google's, as obstore takes it."""
+    import json
+
+    nobody = {"client_email": "", "private_key": "", "private_key_id": ""}
+    return json.dumps({"gcs_base_url": url, "disable_oauth": True, **nobody})
 
 
 def _in_environment(*names: str) -> bool:

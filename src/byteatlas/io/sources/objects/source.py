@@ -86,6 +86,21 @@ class ObjectSource:
     def read_all(self) -> Buffer:
         return self._run(self._all)
 
+    def first(self, most: int) -> Buffer:
+        """The first bytes, at most so many; their answer says how large the object is."""
+
+        async def work(store: Any) -> Buffer:
+            from obstore import get_async
+
+            answer = await get_async(store, self._key, options={"range": (0, most)})
+            self._learn(answer.meta)
+            data, end = await answer.bytes_async(), min(most, int(answer.meta["size"]))
+            if answer.range != (0, end) or len(data) != end:
+                raise FetchFailed(self._url, f"{len(data)} of {end} bytes came back", transient=True)
+            return memoryview(data)
+
+        return self._run(work)
+
     def _run(self, work: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
         async def within() -> T:
             store: Any = None

@@ -6,7 +6,6 @@ import asyncio
 import io
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, TypeVar
 
 from byteatlas.errors import BadRequest, FetchFailed
@@ -14,15 +13,13 @@ from byteatlas.io.credentials.asking import AskedOptions
 from byteatlas.io.retry import RETRY
 from byteatlas.io.sources.objects.faults import RefusedAnswer, object_errors, object_failure, was_overtaken
 from byteatlas.io.sources.objects.options import S3, Arguments, arguments
-from byteatlas.io.sources.objects.profiles import keys_alone
 from byteatlas.io.sources.objects.regions import region_for
 from byteatlas.io.sources.objects.runtime import run
+from byteatlas.io.sources.objects.stores import store_of
 from byteatlas.io.writing.versions import FileVersion, Overtaken
 from byteatlas.types import JSON, Buffer
 
 T = TypeVar("T")
-CONNECT = 10.0
-"""Seconds for a connection, at the most."""
 MOST_LISTED = 10_000_000
 """Names of one listing."""
 
@@ -76,21 +73,8 @@ class LivingObjects:
         return self._store
 
     def _made(self) -> Any:
-        import obstore.store
-
-        made = self.arguments()
-        keys = keys_alone(made.config) if made.kind == S3 else None
-        alone = {} if keys is None else {"credential_provider": keys}
-        limits = {
-            "timeout": "1day",
-            "read_timeout": timedelta(seconds=self._idle),
-            "connect_timeout": timedelta(seconds=min(CONNECT, self._idle)),
-            **made.client,
-        }
         try:
-            return getattr(obstore.store, made.kind)(
-                made.bucket, config=made.config, client_options=limits, retry_config={"max_retries": 0}, **alone
-            )
+            return store_of(self.arguments(), self._idle)
         except object_errors() as error:
             why = str(error).partition("\n")[0]
             raise BadRequest(f"{self.protocol}://{self.bucket} cannot be opened with these options: {why}") from error
