@@ -47,7 +47,10 @@ def update_parquet(
     """
     url = absolute(url).rstrip("/")
     where = f"{url}/.zmetadata"
-    old = json.loads(bytes(access.open(where).read_all()))
+    try:
+        old = json.loads(bytes(access.open(where).read_all()))
+    except (ValueError, RecursionError) as error:
+        raise InvalidMetadata(where, f"not JSON ({error})") from error
     size = old.get("record_size") if isinstance(old, Mapping) else None
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise InvalidMetadata(where, f"record_size {size!r} is not a number of rows")
