@@ -64,8 +64,8 @@ def append(url: str, file: Path, how: Access) -> object:
     return ba.append(url, [str(file)], "time", access=how)
 
 
-def replace(url: str, file: Path, how: Access) -> object:
-    return ba.write(ba.scan(file), url, access=how)
+def replace(url: str, file: Path, how: Access) -> None:
+    ba.write(ba.scan(file), url, access=how)
 
 
 @pytest.mark.parametrize(("write", "new"), [(append, APPENDED), (replace, REPLACED)])

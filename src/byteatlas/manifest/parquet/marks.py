@@ -26,7 +26,7 @@ from byteatlas.io.writing.versions import FileVersion, Overtaken
 from byteatlas.manifest.targets import object_there
 from byteatlas.types import JSON, Buffer
 
-KEY = b"byteatlas.mark"
+KEY = b"byteatlas:mark"
 """Of a Parquet file's metadata."""
 DOCUMENT = ".zmetadata"
 KEPT, MOST_KEPT = 1 << 20, 64 << 20
