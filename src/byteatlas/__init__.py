@@ -1,18 +1,23 @@
 """An atlas of byte ranges. Legacy archives as virtual Zarr.
 
 >>> import byteatlas as ba
->>> vg = ba.scan("air_2013.nc")                 # doctest: +SKIP
->>> ba.write(vg, "air_2013.json")               # doctest: +SKIP
->>> ba.open("air_2013.json")["air"][0:10, ::2]  # doctest: +SKIP
+>>> year = ba.combine(["jan.nc", "feb.nc"], concat="time")    # files are indexed; no data is read
+>>> ba.write(year, "year.json")                               # or .parquet
+>>> air = ba.open("year.json")["air"]
+>>> air[0, 1:3, -1]
+array([15., 23.], dtype=float32)
 
 From files to data:
 
 - `scan`, `scan_many`: archive files to virtual arrays; `load`, `write`: reference maps.
-- `combine`, `plan_combine`, `append`, `concat`, `select`, `mask`: many trees as one, parts of one.
-- `open`, `open_array`, `open_group`: read values, as NumPy arrays. For xarray: ``engine="byteatlas"``.
+- `combine`, `plan_combine`, `prepare_combine`, `prepare_many`, `append`, `concat`: many trees as one;
+  `multi_zarr`: with kerchunk's arguments; `by_valid_time`: forecasts by the moment that they are for.
+- `select`, `mask`: parts of one.
+- `open`, `open_array`, `open_group`: read values, as NumPy arrays. For xarray: ``engine="byteatlas"``; for zarr-python:
+  `zarr_store`; from VirtualiZarr: `from_virtual`.
 - `verify`: our values against those of the format's own library; `check`: have the files changed?
-- `report`: a page for people about any of these.
-- `copy`, `create_array`, `create_group`, `from_model`: real Zarr stores.
+- `report`: a page for people about any of these; `georeference`, `levels_of`: where rasters lie, and their overviews.
+- `copy`, `array_meta`, `create_array`, `create_group`, `open_writable`, `to_model`, `from_model`: real Zarr stores.
 
 How bytes are reached says `Access`; all errors are `ByteatlasError`. ``byteatlas --help`` has the same as commands.
 """
@@ -22,10 +27,9 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
 if TYPE_CHECKING:
     from byteatlas.api.appending import append
-    from byteatlas.api.checking import check
     from byteatlas.api.combination import combine, concat, plan_combine, prepare_combine
     from byteatlas.api.forecasts import by_valid_time
-    from byteatlas.api.indexing import RefusalWarning, load, scan, write
+    from byteatlas.api.indexing import RefusalWarning, load, scan
     from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
     from byteatlas.api.opening import copy, georeference, open, open_array, open_group
@@ -33,7 +37,8 @@ if TYPE_CHECKING:
     from byteatlas.api.selection import mask, select
     from byteatlas.api.stores import create_array, create_group, open_writable
     from byteatlas.api.tree import VirtualTree
-    from byteatlas.api.verification import verify
+    from byteatlas.api.verification import check, verify
+    from byteatlas.api.writing import write
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.geo import levels_of
     from byteatlas.array.levels.options import LevelOptions
@@ -177,11 +182,11 @@ __all__ = [
 
 
 _PLACES = {
-    "byteatlas.api.checking": "check",
     "byteatlas.api.appending": "append",
     "byteatlas.api.combination": "combine concat plan_combine prepare_combine",
     "byteatlas.api.forecasts": "by_valid_time",
-    "byteatlas.api.indexing": "RefusalWarning load scan write",
+    "byteatlas.api.indexing": "RefusalWarning load scan",
+    "byteatlas.api.writing": "write",
     "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",
     "byteatlas.api.opening": "copy georeference open open_array open_group",
@@ -189,7 +194,7 @@ _PLACES = {
     "byteatlas.api.selection": "mask select",
     "byteatlas.api.stores": "create_array create_group open_writable",
     "byteatlas.api.tree": "VirtualTree",
-    "byteatlas.api.verification": "verify",
+    "byteatlas.api.verification": "check verify",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
     "byteatlas.array.levels.options": "LevelOptions",

@@ -30,6 +30,9 @@ class Retry:
             10.2.3) is obeyed.
         idle: seconds without a byte after which a connection counts as dead.
         deadline: seconds for one call, all its ranges and tries together.
+
+    >>> ba.Access(retry=ba.Retry(tries=2)).retry.tries
+    2
     """
 
     tries: int = 5
@@ -138,7 +141,10 @@ class Retrying:
                 trip.fetched = len(data)
                 return data
 
-        data = self._one(ask)
+        try:
+            data = self._one(ask)
+        except FetchFailed as error:
+            raise error.located(range=ByteRange(0, most)) from error.__cause__
         if self.meter is not None:
             self.meter.wanted(len(data))
         return data
