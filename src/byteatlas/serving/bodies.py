@@ -32,8 +32,12 @@ PartReader: TypeAlias = Callable[[int, int], Buffer]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """``size`` bytes with a strong ETag. ``url``: a whole file elsewhere that is just these bytes; ``held``: how many of
-    them are in memory."""
+    """``size`` bytes with a strong ETag.
+
+    Attributes:
+        url: a whole file elsewhere that is just these bytes.
+        held: how many of them are in memory.
+    """
 
     size: int
     etag: str
