@@ -49,7 +49,7 @@ def expected(*steps: int) -> Any:
     return np.arange(6, dtype="<f4") + 10 * np.array(steps, dtype="<f4")[:, None]
 
 
-def values(bucket: Bucket, where: str = WHERE, **version: str) -> Any:
+def values(bucket: Bucket, where: str = WHERE, **version: Any) -> Any:
     root: Any = ba.open(where, storage_options=bucket.options(), **version)
     return root["v"][...]
 
