@@ -88,7 +88,7 @@ class MapReadOptions:
 MAP_WRITE_OPTIONS = {
     **dict.fromkeys(("record_size", "block"), whole(1)),
     **dict.fromkeys(("relative", "sources", "keep_queries", "templates", "consolidated"), FLAG),
-    "zarr_format": one_of(3) | None,
+    "zarr_format": one_of(2, 3) | None,
     **dict.fromkeys(("base", "prefix"), TEXT | None),
 }
 
