@@ -1,18 +1,23 @@
 """An atlas of byte ranges. Legacy archives as virtual Zarr.
 
 >>> import byteatlas as ba
->>> vg = ba.scan("air_2013.nc")                 # doctest: +SKIP
->>> ba.write(vg, "air_2013.json")               # doctest: +SKIP
->>> ba.open("air_2013.json")["air"][0:10, ::2]  # doctest: +SKIP
+>>> year = ba.combine(["jan.nc", "feb.nc"], concat="time")    # files are indexed; no data is read
+>>> ba.write(year, "year.json")                               # or .parquet
+>>> air = ba.open("year.json")["air"]
+>>> air[0, 1:3, -1]
+array([15., 23.], dtype=float32)
 
 From files to data:
 
 - `scan`, `scan_many`: archive files to virtual arrays; `load`, `write`: reference maps.
-- `combine`, `plan_combine`, `append`, `concat`, `select`, `mask`: many trees as one, parts of one.
-- `open`, `open_array`, `open_group`: read values, as NumPy arrays. For xarray: ``engine="byteatlas"``.
+- `combine`, `plan_combine`, `prepare_combine`, `prepare_many`, `append`, `concat`: many trees as one;
+  `multi_zarr`: with kerchunk's arguments; `by_valid_time`: forecasts by the moment that they are for.
+- `select`, `mask`: parts of one.
+- `open`, `open_array`, `open_group`: read values, as NumPy arrays. For xarray: ``engine="byteatlas"``; for zarr-python:
+  `zarr_store`; from VirtualiZarr: `from_virtual`.
 - `verify`: our values against those of the format's own library; `check`: have the files changed?
-- `report`: a page for people about any of these.
-- `copy`, `create_array`, `create_group`, `from_model`: real Zarr stores.
+- `report`: a page for people about any of these; `georeference`, `levels_of`: where rasters lie, and their overviews.
+- `copy`, `array_meta`, `create_array`, `create_group`, `open_writable`, `to_model`, `from_model`: real Zarr stores.
 
 How bytes are reached says `Access`; all errors are `ByteatlasError`. ``byteatlas --help`` has the same as commands.
 """

@@ -28,7 +28,14 @@ def _shown(text: str) -> str:
 
 
 class ByteatlasError(Exception):
-    """The root of all errors that byteatlas raises on purpose. They can be pickled, whatever their arguments."""
+    """The root of all errors that byteatlas raises on purpose. They can be pickled, whatever their arguments.
+
+    >>> try:
+    ...     ba.scan("lost.nc")
+    ... except ba.ByteatlasError as error:
+    ...     print(type(error).__name__)
+    FetchFailed
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are made anew from ``args``, which is the message here and not what __init__ takes.
@@ -50,7 +57,14 @@ class FileFault(ByteatlasError):
 
 
 class CorruptFile(FileFault):
-    """An archive file breaks its own format's rules."""
+    """An archive file breaks its own format's rules.
+
+    >>> try:
+    ...     ba.scan("damaged.nc")
+    ... except ba.CorruptFile as error:
+    ...     print(str(error).partition(": ")[2])
+    truncated: 100 bytes of 12936
+    """
 
     def __init__(self, offset: int, why: str, url: str | None = None) -> None:
         super().__init__(_shown(f"{url or 'file'}, byte {offset}: {why}"))
@@ -62,7 +76,13 @@ class CorruptFile(FileFault):
 
 
 class InvalidMetadata(FileFault):
-    """A Zarr metadata document or a reference map is not what its specification says."""
+    """A Zarr metadata document or a reference map is not what its specification says.
+
+    >>> ba.open({"version": 1, "refs": {".zgroup": "[]"}})
+    Traceback (most recent call last):
+        ...
+    byteatlas.errors.InvalidMetadata: map: .zgroup: metadata must be an object
+    """
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where}: {why}" if where else why)
@@ -78,7 +98,17 @@ def _place(array: str | None, chunk: tuple[int, ...] | None, url: str | None, ra
 
 
 class CorruptChunk(FileFault):
-    """The bytes of one chunk do not decode: bad checksum, bad stream, wrong decoded size."""
+    """The bytes of one chunk do not decode: bad checksum, bad stream, wrong decoded size.
+
+    >>> refs = {}
+    >>> ba.write(ba.scan("jan.nc"), refs)
+    >>> refs["refs"]["air/0.0.0"] = "base64:AAAA"
+    >>> try:
+    ...     ba.open(refs)["air"][0]
+    ... except ba.CorruptChunk as error:
+    ...     print(str(error).partition(": ")[0])
+    array 'air', chunk (0, 0, 0), inline data
+    """
 
     def __init__(
         self,
@@ -95,7 +125,14 @@ class CorruptChunk(FileFault):
 
 
 class Unsupported(FileFault):
-    """Legal input that byteatlas does not (yet) handle. ``reason`` is a stable code (`byteatlas.scanning.reasons`)."""
+    """Legal input that byteatlas does not (yet) handle. ``reason`` is a stable code (`byteatlas.scanning.reasons`).
+
+    >>> try:
+    ...     ba.scan("refused.h5", on_refusal="raise")
+    ... except ba.Unsupported as error:
+    ...     print(error.reason)
+    datatype
+    """
 
     def __init__(self, reason: str, detail: str, path: str | None = None) -> None:
         super().__init__(f"{path + ': ' if path else ''}{detail} [{reason}]")
@@ -103,7 +140,13 @@ class Unsupported(FileFault):
 
 
 class NotFound(ByteatlasError, KeyError):
-    """The caller asked for a node, a file or a name that is not there."""
+    """The caller asked for a node, a file or a name that is not there.
+
+    >>> ba.open("jan.nc")["arr"]
+    Traceback (most recent call last):
+        ...
+    byteatlas.errors.NotFound: no array or group 'arr'; did you mean 'air'? known: time, lat, lon, air
+    """
 
     def __init__(self, what: str, known: list[str] | None = None) -> None:
         message = what if known is None else f"{what}; known: {shortlist(known)}"
@@ -149,17 +192,35 @@ def shortlist(names: Iterable[str], most: int = 20) -> str:
 
 
 class BadRequest(ByteatlasError, ValueError):
-    """The caller's arguments make no sense together or for this data."""
+    """The caller's arguments make no sense together or for this data.
+
+    >>> ba.FromName("(")
+    Traceback (most recent call last):
+        ...
+    byteatlas.errors.BadRequest: '(' is not a regular expression: missing ), unterminated subpattern at position 0
+    """
 
 
 class BadSelection(BadRequest, IndexError):
-    """A selection that does not fit the array: out of bounds, too many axes, an unsupported kind of index."""
+    """A selection that does not fit the array: out of bounds, too many axes, an unsupported kind of index.
+
+    >>> ba.open("jan.nc")["air"][5]
+    Traceback (most recent call last):
+        ...
+    byteatlas.errors.BadSelection: index 5 is out of bounds for axis 0 with size 2
+    """
 
 
 class Conflict(ByteatlasError):
     """Files that cannot be combined as asked, or a target that holds something else; one sentence per conflict.
 
     ``what`` was asked for: ``combine``, ``write``, ``copy``.
+
+    >>> try:
+    ...     ba.combine(["jan.nc", "other.nc"], concat="time")
+    ... except ba.Conflict as error:
+    ...     print(error)
+    cannot combine: variable 'air': units differs: "K" (jan.nc) / "m" (other.nc) (other.nc) [units]
     """
 
     def __init__(self, items: list[str], what: str = "combine") -> None:
@@ -168,7 +229,13 @@ class Conflict(ByteatlasError):
 
 
 class MissingExtra(ByteatlasError, ImportError):
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed.
+
+    >>> try:
+    ...     page = ba.report("jan.nc")
+    ... except ba.MissingExtra as error:
+    ...     print(error)  # what to install
+    """
 
     def __init__(self, extra: str, needed_for: str) -> None:
         super().__init__(f"{needed_for} needs an extra: pip install 'byteatlas[{extra}]'")
@@ -184,6 +251,12 @@ class FetchFailed(ByteatlasError, OSError):
         absent: the storage itself says that there is no such thing: nothing else means "not there".
         denied: the storage does not give it out, to these credentials at least.
         array, chunk: whose bytes these are (the chunk's place in the grid), where they are those of a chunk.
+
+    >>> try:
+    ...     ba.scan("lost.nc")
+    ... except ba.FetchFailed as error:
+    ...     print(error.absent, error.transient)
+    True False
     """
 
     def __init__(
@@ -218,7 +291,18 @@ class FetchFailed(ByteatlasError, OSError):
 
 
 class SourceChanged(ByteatlasError):
-    """A file is not the one that was indexed, or a map not the one that was opened (size, time or etag differ)."""
+    """A file is not the one that was indexed, or a map not the one that was opened (size, time or etag differ).
+
+    >>> refs = {}
+    >>> ba.write(ba.scan("changing.nc"), refs)
+    >>> from pathlib import Path
+    >>> _ = Path("changing.nc").write_bytes(b"another file")
+    >>> try:
+    ...     ba.open(refs)["air"][0]
+    ... except ba.SourceChanged as error:
+    ...     print("index the file again")
+    index the file again
+    """
 
     def __init__(self, url: str, what: str, recorded: object, found: object, *, when: str = "indexed") -> None:
         advice = "open it again"
@@ -237,7 +321,16 @@ class Absent(FileFault):
 
 
 class Forbidden(FileFault, PermissionError):
-    """The policy in force, or the storage itself, does not allow this access."""
+    """The policy in force, or the storage itself, does not allow this access.
+
+    >>> refs = {}
+    >>> ba.write(ba.scan("jan.nc"), refs)
+    >>> try:
+    ...     ba.open(refs, policy=ba.Policy(local=False))["air"][0]
+    ... except ba.Forbidden as error:
+    ...     print("not allowed")
+    not allowed
+    """
 
     def __init__(self, url: str, why: str) -> None:
         super().__init__(_shown(f"{url}: {why}"))

@@ -18,6 +18,11 @@ class Progress:
         name: what is worked on: a file, or an array's path.
         done, total: structures read (scan), files (combine and several files at once), arrays (write, verify), bytes of
             this array's decoded values (copy). None as total: nobody knows.
+
+    >>> steps = []
+    >>> _ = ba.combine(["jan.nc", "feb.nc"], concat="time", progress=steps.append)
+    >>> steps[-1]
+    Progress(verb='combine', name='feb.nc', done=2, total=2)
     """
 
     verb: str

@@ -72,6 +72,10 @@ def from_virtual(dataset: Any) -> VirtualTree:
     """A virtual dataset or data tree of VirtualiZarr as a tree of virtual arrays.
 
     Variables that were loaded go into the map with their values, encoded as xarray would write them.
+
+    >>> vds = ba.scan("t_20010103.tif").to_virtual()
+    >>> ba.from_virtual(vds)["data"].meta.shape
+    (4, 4)
     """
     import xarray as xr
 

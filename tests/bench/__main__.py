@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import tests.bench
+from docs.drawing import speed
 from tests.bench.report import show, write_markdown
 
 
@@ -31,6 +32,8 @@ def main(arguments: list[str]) -> None:
             print(show(rows), flush=True)
             if options["--write"]:
                 write_markdown(Path(options["--write"]), info.name, rows)
+    if options["--write"] and Path(options["--write"]).resolve() == speed.PAGE:
+        speed.draw()
 
 
 def _option(arguments: list[str], name: str) -> str | None:

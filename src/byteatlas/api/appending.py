@@ -61,6 +61,10 @@ def append(
 
     Raises `Conflict` and `Forbidden` as `combine` and `write` do, and `Conflict` when others keep the map for too long;
     the map is unchanged then.
+
+    >>> ba.write(ba.scan("jan.nc"), "growing.json")
+    >>> ba.append("growing.json", ["feb.nc"], concat="time")
+    Appended(added=('feb.nc',), skipped=(), replaced=())
     """
     accept(VERBS, replace=replace, progress=progress)
     asked = _Asked(

@@ -39,6 +39,10 @@ def check(
 
     Returns: a `SourceState` for each file, whose ``ok`` is False for one that changed, moved or vanished, and for one
     that cannot be reached.
+
+    >>> ba.write(ba.scan("jan.nc"), "jan.json")
+    >>> [source.state for source in ba.check("jan.json")]
+    ['same']
     """
     accept(VERBS, look_in=look_in)
     from byteatlas.manifest.ops.sources import check_sources

@@ -54,6 +54,10 @@ def combine(
     Raises:
         Conflict: a difference that cannot be reconciled; a sentence for each, with the files and their values.
         Forbidden: coordinates in files that the input which names them has no right to.
+
+    >>> both = ba.combine(["jan.nc", "feb.nc"], concat="time")
+    >>> both["air"].meta.shape
+    (4, 4, 8)
     """
     accept(VERBS, progress=progress)
     given = given_access(access, storage_options, policy)
@@ -71,7 +75,11 @@ def plan_combine(
     progress: OnProgress | None = None,
     **more: Any,
 ) -> Plan:
-    """What `combine` would do with these inputs, and every difference it finds; nothing is combined."""
+    """What `combine` would do with these inputs, and every difference it finds; nothing is combined.
+
+    >>> ba.plan_combine(["jan.nc", "feb.nc"], concat="time").conflicts
+    ()
+    """
     accept(VERBS, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress).plan
@@ -89,7 +97,14 @@ def prepare_combine(
     progress: OnProgress | None = None,
     **more: Any,
 ) -> PreparedTree:
-    """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives."""
+    """A plan that can be carried out: ``.plan`` is what `plan_combine` gives, ``.result()`` what `combine` gives.
+
+    >>> prepared = ba.prepare_combine(["jan.nc", "feb.nc"], concat="time")
+    >>> prepared.plan.ok
+    True
+    >>> prepared.result()["air"].meta.shape
+    (4, 4, 8)
+    """
     accept(VERBS, names=names, progress=progress)
     given = given_access(access, storage_options, policy)
     return _prepared(inputs, chosen(concat, options, more), given, progress, names)
@@ -109,6 +124,10 @@ def concat(
 
     Coordinate values are neither looked at nor sorted; a dimension that no group has becomes a new leading one. Options
     and errors are those of `combine`.
+
+    >>> first, second = [ba.scan(name) for name in ["t_20010103.tif", "t_20010104.tif"]]
+    >>> ba.concat([first, second], "run")["data"].meta.shape
+    (2, 4, 4)
     """
     expect_many(groups, "groups")
     groups = list(groups)

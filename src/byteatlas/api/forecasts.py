@@ -45,6 +45,10 @@ def by_valid_time(
     it by being missing. ``access`` says how coordinates may be reached, as in `byteatlas.select`.
 
     Raises `BadRequest` when no array has the dimensions, or when chunks hold more than one run or step.
+
+    >>> runs = ba.scan("fixtures/grib/gfs.grib2").groups["surface"]
+    >>> ba.by_valid_time(runs)["t"].meta.dimension_names
+    ('valid_time', 'latitude', 'longitude')
     """
     accept(VERBS, at_least=at_least)
     how = access_for(group, access, storage_options, policy)

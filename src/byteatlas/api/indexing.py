@@ -32,7 +32,16 @@ OnRefusal: TypeAlias = Literal["warn", "raise", "ignore"]
 
 
 class RefusalWarning(UserWarning):
-    """Datasets of a scanned file were refused; the scan report says which and why."""
+    """Datasets of a scanned file were refused; the scan report says which and why.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ba.RefusalWarning)
+    ...     vg = ba.scan("refused.h5")
+    >>> vg.report
+    <ScanReport: 1 refused>
+      extended: datatype: a floating-point number of 16 bytes
+    """
 
 
 def scan(
@@ -71,6 +80,12 @@ def scan(
         FetchFailed: the file is not there or cannot be reached.
         CorruptFile: nothing of the file can be understood.
         Unsupported: no scanner knows the format; or a refusal, when asked to raise.
+
+    >>> vg = ba.scan("jan.nc")
+    >>> vg.report
+    <ScanReport: 4 virtual>
+    >>> vg["air"].manifest
+    <ChunkManifest grid (2, 4, 1), 8 references to 1 file>
     """
     accept(VERBS, format=format, on_refusal=on_refusal, side_file=side_file, scanners=scanners, progress=progress)
     from byteatlas.scanning.contract import ScanOptions
@@ -177,6 +192,14 @@ def load(
     itself; a chunk that the listing does not have is missing.
 
     Raises `Unsupported` for storage that does not list what it has.
+
+    >>> ba.write(ba.scan("jan.nc"), "jan.json")
+    >>> ba.load("jan.json")
+    <VirtualGroup: 4 arrays>
+      time  float64 (time 2)
+      lat   float64 (lat 4)
+      lon   float64 (lon 8)
+      air   float32 (time 2, lat 4, lon 8)
     """
     if shards not in ("whole", "inner"):
         raise BadRequest(f"shards is {shards}; known: whole, inner")
@@ -321,6 +344,12 @@ def write(
         Forbidden: a map from the network named files of this machine; as references of a map that lies here they could
             be read.
         Unsupported: an array that the form cannot express.
+
+    >>> ba.write(ba.scan("jan.nc"), "january.json")
+    >>> refs = {}
+    >>> ba.write(ba.scan("jan.nc"), refs)
+    >>> refs["refs"]["air/0.0.0"][1:]
+    [816, 23]
     """
     accept(VERBS, format=format, progress=progress)
     from byteatlas.manifest.references import write_references

@@ -57,6 +57,10 @@ class MultiZarrOptions:
         preprocess: changes the references (version 0) of each input, or gives others.
         postprocess: changes those of the result, or gives others.
         inline_threshold: bytes; shorter chunks of the result are read, and kept in the map. 0: none.
+
+    >>> vg = ba.multi_zarr(["jan.nc", "feb.nc"], ["time"], identical_dims=["lat", "lon"])
+    >>> vg["time"].meta.shape
+    (4,)
     """
 
     coo_dtypes: Mapping[str, Any] = field(default_factory=dict)
@@ -99,6 +103,10 @@ def multi_zarr(
     Returns: the combined group; with ``append`` all that is in ``out`` then.
 
     Raises what `combine`, `append` and `write` raise.
+
+    >>> vg = ba.multi_zarr(["jan.nc", "feb.nc"], ["time"], {"time": "cf:time"})
+    >>> vg["air"].meta.shape
+    (4, 4, 8)
     """
     accept(VERBS, coo_map=coo_map, append=append, names=names, concat=concat_dims)
     expect(options, CombineOptions, "options")

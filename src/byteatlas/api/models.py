@@ -37,6 +37,10 @@ def to_model(
         access: how bytes may be reached; ``storage_options`` and ``policy`` are short for one.
 
     ``byteatlas.meta.zom`` has what can be done with a model: JSON, flat and consolidated forms, comparison, conversion.
+
+    >>> model = ba.to_model("jan.nc")
+    >>> sorted(model.members)
+    ['air', 'lat', 'lon', 'time']
     """
     accept(VERBS, path=path)
     from byteatlas.array.models import model_of
@@ -67,6 +71,11 @@ def from_model(
         access: how the target may be reached; ``storage_options`` is short for one.
 
     Nothing is written before all of it is known to be possible; the root appears last.
+
+    >>> model = ba.to_model("jan.nc")
+    >>> _ = ba.from_model(model, "empty.zarr")
+    >>> ba.open("empty.zarr")["air"].shape
+    (2, 4, 8)
     """
     accept(VERBS, path=path, overwrite=overwrite, consolidated=consolidated)
     from byteatlas.array.models import create_from_model

@@ -54,6 +54,13 @@ def open(
         absent_parts: see `load`, also for ``branch``, ``tag`` and ``snapshot``.
 
     Returns: a `Group` or an `Array`.
+
+    >>> root = ba.open("jan.nc")
+    >>> root["air"]
+    <Array '/air' float32 (time 2, lat 4, lon 8)>
+    >>> root["air"][0, :2, ::4]
+    array([[ 0.,  4.],
+           [ 8., 12.]], dtype=float32)
     """
     accept(VERBS, path=path)
     from byteatlas.array import ReadOptions, open_node
@@ -93,7 +100,11 @@ def open_array(
     policy: Policy | None = None,
     options: ReadOptions | None = None,
 ) -> Array:
-    """`open` for what is known to be an array. Raises `NotFound` when it is a group, and what `open` raises."""
+    """`open` for what is known to be an array. Raises `NotFound` when it is a group, and what `open` raises.
+
+    >>> ba.open_array("jan.nc", path="air").chunks
+    (1, 1, 8)
+    """
     accept(VERBS, path=path)
     from byteatlas.array import Array
 
@@ -112,7 +123,11 @@ def open_group(
     policy: Policy | None = None,
     options: ReadOptions | None = None,
 ) -> Group:
-    """`open` for what is known to be a group. Raises `NotFound` when it is an array, and what `open` raises."""
+    """`open` for what is known to be a group. Raises `NotFound` when it is an array, and what `open` raises.
+
+    >>> list(ba.open_group("jan.nc"))
+    ['time', 'lat', 'lon', 'air']
+    """
     accept(VERBS, path=path)
     from byteatlas.array import Group
 
@@ -169,6 +184,11 @@ def copy(
         Conflict: the target holds something else, or a copy of another source or with other options.
         Forbidden: storage that is read only (web servers above all), or a source that the policy does not allow.
         Unsupported: an array that the chosen version of Zarr cannot express.
+
+    >>> ba.copy("jan.nc", "jan.zarr").arrays
+    4
+    >>> ba.open("jan.zarr")["air"][0, 1, :3]
+    array([ 8.,  9., 10.], dtype=float32)
     """
     accept(VERBS, path=path, progress=progress)
     from byteatlas.array.writing.copy import CopyOptions
@@ -212,6 +232,10 @@ def georeference(
         target: what `open` takes, or a `Group` or `Array`; the root, so that what groups above the array say counts.
         path: of the array below it.
         access: how bytes may be reached; ``storage_options`` and ``policy`` are short for one.
+
+    >>> found = ba.georeference("land.tif", "data")
+    >>> found.crs.kind, found.transform
+    ('wkt', Affine(a=30.0, b=0.0, c=500000.0, d=0.0, e=-30.0, f=4000000.0))
     """
     accept(VERBS, path=path)
     from byteatlas.array.geo import georeference_of

@@ -9,7 +9,7 @@ from byteatlas.combining.plan import Prepared
 from byteatlas.io.access import DEFAULT, Access
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PreparedTree(Prepared):
     """What `byteatlas.prepare_combine` gives."""
 

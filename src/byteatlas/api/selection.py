@@ -34,6 +34,10 @@ def select(
             which are kept in the map), or raises `BadSelection` with the nearest such places.
         access: how coordinates may be reached; None = as the group's bytes are. ``storage_options`` and ``policy`` are
             short for one.
+
+    >>> part = ba.select(ba.scan("jan.nc"), {"time": "2001-01-16"})
+    >>> part["air"].meta.shape
+    (1, 4, 8)
     """
     accept(VERBS, region=region, cut=cut)
     return tree(group, access_for(group, access, storage_options, policy)).select(region, cut=cut)
@@ -56,6 +60,10 @@ def mask(
         fill: the fill value of arrays that have none.
         access: how coordinates may be reached; None = as the group's bytes are. ``storage_options`` and ``policy`` are
             short for one.
+
+    >>> north = ba.mask(ba.scan("jan.nc"), {"lat": slice(30, 90)}, fill=0)
+    >>> ba.open(north)["air"][0, :, 0]
+    array([9.96921e+36, 9.96921e+36, 1.60000e+01, 2.40000e+01], dtype=float32)
     """
     accept(VERBS, region=region, keep_cut=keep_cut, fill=fill)
     how = access_for(group, access, storage_options, policy)

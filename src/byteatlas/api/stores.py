@@ -39,6 +39,12 @@ def create_array(
     Raises:
         Conflict: there is a node at this path, or an array above it.
         Unsupported: the metadata cannot be written, or a codec cannot encode.
+
+    >>> array = ba.create_array("new.zarr", "counts", ba.array_meta((4, 3), "i2", chunks=(2, 3)))
+    >>> array[1] = 7
+    >>> array[:2]
+    array([[0, 0, 0],
+           [7, 7, 7]], dtype=int16)
     """
     accept(VERBS, path=path)
     from byteatlas.array.writing.options import ArrayWriteOptions
@@ -64,6 +70,12 @@ def create_group(
     """Create a group, and the groups above it that do not exist yet. Targets are those of `create_array`.
 
     Raises `Conflict` when there is a node.
+
+    >>> _ = ba.create_group("tree.zarr", "model/run")
+    >>> print(ba.open("tree.zarr").tree())
+    /
+      model/
+        run/
     """
     accept(VERBS, path=path, attributes=attributes)
     from byteatlas.array.writing.write import create_group as create
@@ -83,6 +95,12 @@ def open_writable(
     """An existing array for writing: ``array[0:10] = values``. Targets are those of `create_array`.
 
     Raises `NotFound` when there is none, `BadRequest` for a group.
+
+    >>> _ = ba.copy("jan.nc", "mine.zarr")
+    >>> air = ba.open_writable("mine.zarr", "air")
+    >>> air[0] = 0.0
+    >>> float(air[0].max())
+    0.0
     """
     accept(VERBS, path=path)
     from byteatlas.array.writing.options import ArrayWriteOptions

@@ -17,7 +17,14 @@ from byteatlas.values import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualTree(VirtualGroup):
-    """A `VirtualGroup` that can be worked on; its groups are such trees as well."""
+    """A `VirtualGroup` that can be worked on; its groups are such trees as well.
+
+    >>> vg = ba.scan("jan.nc")
+    >>> vg.select(time=slice("2001-01-10", None))["air"].meta.shape
+    (1, 4, 8)
+    >>> vg.to_xarray()["air"].dims
+    ('time', 'lat', 'lon')
+    """
 
     report: ScanReport = field(default_factory=ScanReport)
 

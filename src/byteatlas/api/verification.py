@@ -36,6 +36,9 @@ def verify(
         progress: called with the path of each array when it has been compared.
 
     Raises `MissingExtra` without ``byteatlas[verify]``.
+
+    >>> ba.verify("jan.nc")
+    <VerifyReport jan.nc: 4 equal, 78 values>
     """
     accept(VERBS, progress=progress)
     from byteatlas.io.kind import kind_of

@@ -37,6 +37,14 @@ class Array(Indexed):
 
     An array whose codecs are unknown or wrong raises `Unsupported` or `InvalidMetadata` when it is made, or with
     ``strict=False`` when it is first read: walking over a tree shows its metadata beside its neighbours'.
+
+    >>> air = ba.open("jan.nc")["air"]
+    >>> air.shape, air.chunks, air.dims
+    ((2, 4, 8), (1, 1, 8), ('time', 'lat', 'lon'))
+    >>> air[0, 1:3, -1]
+    array([15., 23.], dtype=float32)
+    >>> air.oindex[:, [0, 3], 0].shape, air.vindex[[0, 1], [0, 3], [1, 2]].shape
+    ((2, 2), (2,))
     """
 
     __slots__ = ("_chunks", "_fault", "_locator", "_options", "_registry")

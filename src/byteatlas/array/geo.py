@@ -44,6 +44,11 @@ def levels_of(group: Group) -> list[tuple[PyramidLevel, Node]]:
     """The resolutions of a group with their nodes, finest first as a rule; empty when no convention is in use.
 
     Raises `NotFound` for a level whose node is not there.
+
+    >>> options = ba.CopyOptions(levels=ba.LevelOptions(factors=(2, 4)))
+    >>> _ = ba.copy("land.tif", "land.zarr", options=options)
+    >>> len(ba.levels_of(ba.open("land.zarr")))
+    3
     """
     if not isinstance(group, Group):
         raise BadRequest(f"{type(group).__name__} instead of a group: what does open give for it?")

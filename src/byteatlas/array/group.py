@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 from byteatlas.array.array import Array
@@ -14,6 +15,9 @@ from byteatlas.meta.text import array_text
 from byteatlas.store.nodes import NodeKind
 
 Node: TypeAlias = "Array | Group"
+
+MOST = 40
+"""Members that a printed group shows."""
 
 
 class MemberSource(Protocol):
@@ -41,7 +45,18 @@ class MemberSource(Protocol):
 
 
 class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
-    """A Zarr group. ``group["a/b"]`` walks down; iteration gives the names of the direct children."""
+    """A Zarr group. ``group["a/b"]`` walks down; iteration gives the names of the direct children.
+
+    >>> root = ba.open("jan.nc")
+    >>> root
+    <Group '/'>
+      time  float64 (time 2)
+      lat   float64 (lat 4)
+      lon   float64 (lon 8)
+      air   float32 (time 2, lat 4, lon 8)
+    >>> root.array("air").attrs["units"]
+    'K'
+    """
 
     __slots__ = ("_hierarchy",)
 
@@ -137,7 +152,12 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Group {'/' + self._path!r}>"
+        """Its path; of a virtual group what is below it too, which is at hand. That of a store may be far away."""
+        nodes = () if self.stored else islice(self.walk(), MOST + 1)
+        told = [(path, array_text(node.meta)) if isinstance(node, Array) else (f"{path}/", "") for path, node in nodes]
+        width = max((len(path) for path, _ in told), default=0)
+        lines = [f"  {path:{width}}  {what}".rstrip() for path, what in told[:MOST]]
+        return "\n".join([f"<Group {'/' + self._path!r}>", *lines, *["  ..."] * (len(told) > MOST)])
 
     def _repr_html_(self) -> str | None:
         return shown_as_html(self)

@@ -37,6 +37,10 @@ class ReadOptions:
             machine's memory.
         index_cache: bytes of shard indexes kept per array.
         check: what of a source is compared with the record that a reference map has of it; None = what `Access` says.
+
+    >>> air = ba.open("jan.nc")["air"]
+    >>> air.with_options(ba.ReadOptions(threads=1))[0].shape
+    (4, 8)
     """
 
     threads: int | None = None

@@ -293,7 +293,7 @@ def plan_json(plan: Plan) -> JSON:
 
 def show_plan(plan: Plan, most: int = 12) -> None:
     """The plan as tables: dimensions, variables, differences."""
-    from byteatlas.cli.tables.dates import time_text
+    from byteatlas.pages.dates import time_text
 
     out = common.console()
     for dim in plan.dimensions:

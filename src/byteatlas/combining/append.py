@@ -29,7 +29,12 @@ ReferredBytes: TypeAlias = tuple[str, str | None, int, int] | bytes
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """Names of the inputs that were added, that were there already, and that replaced older ones."""
+    """Names of the inputs that were added, that were there already, and that replaced older ones.
+
+    >>> ba.write(ba.scan("jan.nc"), "both.json")
+    >>> ba.append("both.json", ["jan.nc", "feb.nc"], concat="time")
+    Appended(added=('feb.nc',), skipped=('jan.nc',), replaced=())
+    """
 
     added: tuple[str, ...]
     skipped: tuple[str, ...]

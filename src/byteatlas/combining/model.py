@@ -14,6 +14,7 @@ from byteatlas.arguments import FLAG, TEXT, Kind, accept, accept_fields, shown, 
 from byteatlas.errors import BadRequest
 from byteatlas.importing import report_of, shown_as_html
 from byteatlas.manifest.model import VirtualArray, VirtualGroup
+from byteatlas.meta.text import cut_short, shape_text
 from byteatlas.types import JSON, Shape
 from byteatlas.values import dataclass, field
 
@@ -56,6 +57,10 @@ class FromVariable:
     """Coordinate values are those of a variable; ``path`` None: the one that has the dimension's name.
 
     ``decode``: times in the files' own units and calendars are brought to common ones.
+
+    >>> source = {"time": ba.FromVariable("time")}
+    >>> ba.combine(["jan.nc", "feb.nc"], concat="time", coords=source)["time"].meta.shape
+    (4,)
     """
 
     path: str | None = None
@@ -67,7 +72,13 @@ class FromVariable:
 
 @dataclass(frozen=True, slots=True)
 class FromAttribute:
-    """One value per file: an attribute of the root group, or of ``variable``."""
+    """One value per file: an attribute of the root group, or of ``variable``.
+
+    >>> options = {"coords": {"month": ba.FromAttribute("month")}, "trust": ("time",)}
+    >>> vg = ba.combine(["jan.nc", "feb.nc"], concat="month", **options)
+    >>> ba.open(vg)["month"][...]
+    array([1, 2])
+    """
 
     name: str
     variable: str | None = None
@@ -80,7 +91,13 @@ class FromAttribute:
 class FromName:
     """One value per file, found in its name by a regular expression: its first group (or the group ``value``), else all
     of the match. ``strptime`` reads that text as a date. A pattern given as text is
-    compiled. Raises `BadRequest` for what is no regular expression."""
+    compiled. Raises `BadRequest` for what is no regular expression.
+
+    >>> day = ba.FromName(r"_([0-9]+)", "%Y%m%d")
+    >>> vg = ba.combine(["t_20010103.tif", "t_20010104.tif"], concat="day", coords={"day": day})
+    >>> vg["day"].meta.attributes["units"]
+    'days since 1970-01-01'
+    """
 
     pattern: re.Pattern[str]
     strptime: str | None = None
@@ -97,12 +114,22 @@ class FromName:
 
 @dataclass(frozen=True, slots=True)
 class ByOrder:
-    """The files' order is the coordinate: 0, 1, 2..."""
+    """The files' order is the coordinate: 0, 1, 2...
+
+    >>> vg = ba.combine(["t_20010103.tif", "t_20010104.tif"], concat="run", coords={"run": ba.ByOrder()})
+    >>> vg["data"].meta.shape
+    (2, 4, 4)
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """One value per file, in the order of the files."""
+    """One value per file, in the order of the files.
+
+    >>> vg = ba.combine(["t_20010103.tif", "t_20010104.tif"], concat="run", coords={"run": ba.Values((10, 20))})
+    >>> ba.open(vg)["run"][...]
+    array([10, 20])
+    """
 
     values: tuple[object, ...]
 
@@ -112,7 +139,13 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """One value (or a 1-D array of them) per file: ``function(index, name, group)``."""
+    """One value (or a 1-D array of them) per file: ``function(index, name, group)``.
+
+    >>> source = ba.Compute(lambda index, name, group: int(name[2:10]))
+    >>> vg = ba.combine(["t_20010103.tif", "t_20010104.tif"], concat="run", coords={"run": source})
+    >>> ba.open(vg)["run"][...]
+    array([20010103, 20010104])
+    """
 
     function: Callable[[int, str, VirtualGroup], object]
 
@@ -145,6 +178,10 @@ class CombineOptions:
         inline_below: bytes; the combined coordinate is stored in the map itself when it is not larger.
         units, calendar: of the combined time coordinate, when they shall not be derived from the files.
         stack: for new dimensions: the variables that get them; None = all but coordinates.
+
+    >>> options = ba.CombineOptions(concat=("time",), on_conflict="drop-variable")
+    >>> options.order, options.duplicates
+    ('coordinate', 'error')
     """
 
     concat: tuple[str, ...] = ()
@@ -207,6 +244,7 @@ class FlatInput(NamedTuple):
 
 
 FindingLevel: TypeAlias = Literal["conflict", "reconciled", "note"]
+LEVELS: tuple[FindingLevel, ...] = get_args(FindingLevel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +258,10 @@ class Finding:
         files: those that differ from the rest.
         detail: a sentence with the values.
         items: the names of the attributes that it is about.
+
+    >>> [finding] = ba.plan_combine(["jan.nc", "other.nc"], concat="time").conflicts
+    >>> finding.level, finding.code, finding.variable
+    ('conflict', 'units', 'air')
     """
 
     level: FindingLevel
@@ -281,9 +323,19 @@ class VariablePlan:
     references: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
-    """What combining would do. ``conflicts`` is empty when it can be done."""
+    """What combining would do. ``conflicts`` is empty when it can be done.
+
+    >>> ba.plan_combine(["jan.nc", "feb.nc"], concat="time")
+    <Plan of 2 inputs>
+      time 4 (ascending, by variable time)
+      time float64 (time 4), inlined
+      lat float64 (lat 4), once
+      lon float64 (lon 8), once
+      air float32 (time 4, lat 4, lon 8), concatenated
+      note: attributes differ: month: left out [attributes]
+    """
 
     inputs: tuple[str, ...]
     dimensions: tuple[DimensionPlan, ...]
@@ -299,6 +351,14 @@ class Plan:
     @property
     def ok(self) -> bool:
         return not self.conflicts
+
+    def __repr__(self) -> str:
+        along = [f"{d.name} {d.length} ({d.direction}, by {d.source})" for d in self.dimensions]
+        kept = [f"{v.path} {v.dtype} {shape_text(v.shape, v.dims)}, {v.action}" for v in self.variables]
+        found = [f"{f.level}: {f.sentence()}" for f in sorted(self.findings, key=lambda f: LEVELS.index(f.level))]
+        shown = [f"  {line}" for lines in (along, kept, found) for line in cut_short(lines)]
+        verdict = "" if self.ok else ", cannot be combined"
+        return "\n".join([f"<Plan of {len(self.inputs)} inputs{verdict}>", *shown])
 
     def html(self) -> str:
         """A page about it: see `byteatlas.report`."""

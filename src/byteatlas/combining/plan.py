@@ -26,9 +26,13 @@ MAX_ROUNDS = 8
 """How often files are left out and the plan made anew."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Prepared:
-    """Everything that was found out, and what becomes of each variable: path -> treatment."""
+    """Everything that was found out, and what becomes of each variable: path -> treatment.
+
+    >>> ba.prepare_combine(["jan.nc", "feb.nc"], concat="time").plan.ok
+    True
+    """
 
     context: CombineContext
     treatments: Mapping[str, Treatment]
@@ -54,6 +58,9 @@ class Prepared:
             self.dropped_files,
             self.dropped_variables,
         )
+
+    def __repr__(self) -> str:
+        return repr(self.plan).replace("<Plan", f"<{type(self).__name__}", 1)
 
     def result(self) -> VirtualGroup:
         """The combined group: the plan carried out. Raises `Conflict` when there are conflicts."""

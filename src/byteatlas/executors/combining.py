@@ -117,6 +117,11 @@ def prepare_many(
         access: how bytes may be reached, in the workers too; ``storage_options`` and ``policy`` are short for one.
         progress: called after each file was read.
         width: files that one task reads.
+
+    >>> options = ba.CombineOptions(concat=("time",))
+    >>> many = ba.prepare_many(["jan.nc", "feb.nc"], options, executor="serial")
+    >>> many.prepared.result()["air"].meta.shape
+    (4, 4, 8)
     """
     accept({**VERBS, "names": VERBS["urls"]}, names=names, width=width, progress=progress)
     if not isinstance(options, CombineOptions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from byteatlas.executors.results import Failure, T, attempt
@@ -26,6 +26,11 @@ def attempt_counted(function: Callable[[str], T], name: str) -> Attempted[T]:
     outcome = attempt(function, name)
     traffic = _traffic_of(function)
     return Attempted(outcome, traffic.tally.take() if traffic is not None and traffic.away else None)
+
+
+def attempt_each(function: Callable[[str], T], names: Sequence[str]) -> list[Attempted[T]]:
+    """`attempt_counted` for several files, which travel as one message."""
+    return [attempt_counted(function, name) for name in names]
 
 
 def brought_home(function: Callable[[str], T], attempted: Attempted[T]) -> T | Failure:

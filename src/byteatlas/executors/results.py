@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from byteatlas.errors import ByteatlasError
+from byteatlas.meta.text import cut_short
 from byteatlas.values import dataclass, field
 
 T = TypeVar("T")
@@ -24,16 +25,28 @@ class Submits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why one file has no result. ``kind`` is the error's class."""
+    """Why one file has no result. ``kind`` is the error's class.
+
+    >>> found = ba.scan_many(["lost.nc"], executor="serial")
+    >>> found.failures["lost.nc"].kind
+    'FetchFailed'
+    """
 
     name: str
     kind: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Results(Generic[T]):
-    """Results and failures by name, each in the order of the names."""
+    """Results and failures by name, each in the order of the names.
+
+    >>> found = ba.scan_many(["jan.nc", "feb.nc"], executor="serial")
+    >>> found
+    <Results: 2 done, 0 failed>
+    >>> found.ok
+    True
+    """
 
     results: Mapping[str, T] = field(default_factory=dict)
     failures: Mapping[str, Failure] = field(default_factory=dict)
@@ -41,6 +54,10 @@ class Results(Generic[T]):
     @property
     def ok(self) -> bool:
         return not self.failures
+
+    def __repr__(self) -> str:
+        told = cut_short([f"{f.name}: {f.kind}: {f.message}" for f in self.failures.values()])
+        return "\n  ".join([f"<Results: {len(self.results)} done, {len(self.failures)} failed>", *told])
 
 
 def attempt(function: Callable[[str], T], name: str) -> T | Failure:

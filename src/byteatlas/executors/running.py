@@ -61,7 +61,7 @@ def for_each(
         else:
             from byteatlas.executors.pools import through_futures
 
-            found = through_futures(function, names, pool, tell)
+            found = through_futures(function, names, pool, tell, _together(executor, len(names)))
     broken = [n for n in names if isinstance(r := found[n], Failure) and r.kind == BROKEN]
     for name in broken:
         from byteatlas.executors.pools import alone
@@ -71,6 +71,20 @@ def for_each(
         tell(name)
     results = {n: r for n in names if not isinstance(r := found[n], Failure)}
     return Results(results, {n: r for n in names if isinstance(r := found[n], Failure)})
+
+
+def _together(executor: Executor, files: int) -> int:
+    """Files that a worker gets at a time: several where they travel to other processes. Others' executors get one."""
+    if executor is not None and (not isinstance(executor, str) or not executor.startswith("processes")):
+        return 1
+    from byteatlas.executors.pools import at_once
+
+    return at_once(files, _workers((executor or "").partition(":")[2], files))
+
+
+def _workers(wanted: str, tasks: int) -> int:
+    """How many workers: as many as are wanted, or as there are cores, but no more than tasks."""
+    return int(wanted) if wanted else min(os.cpu_count() or 1, max(tasks, 1))
 
 
 def check_executor(name: str) -> None:
@@ -99,7 +113,7 @@ def opened(executor: Executor, tasks: int) -> Iterator[Submits | None]:
         with dask_client(rest) as client:
             yield client
         return
-    workers = int(rest) if rest else min(os.cpu_count() or 1, max(tasks, 1))
+    workers = _workers(rest, tasks)
     if kind == "serial" or (executor is None and (workers < 2 or tasks < MANY)):
         yield None
     else:

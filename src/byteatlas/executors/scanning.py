@@ -62,6 +62,10 @@ def scan_many(
         progress: called after each file.
 
     Returns: ``.results`` and ``.failures`` by URL.
+
+    >>> found = ba.scan_many(["jan.nc", "lost.nc"], executor="serial")
+    >>> list(found.results), list(found.failures)
+    (['jan.nc'], ['lost.nc'])
     """
     accept(VERBS, urls=urls, format=format, progress=progress)
     how = Access.of(access, storage_options, policy)

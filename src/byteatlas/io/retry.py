@@ -30,6 +30,9 @@ class Retry:
             10.2.3) is obeyed.
         idle: seconds without a byte after which a connection counts as dead.
         deadline: seconds for one call, all its ranges and tries together.
+
+    >>> ba.Access(retry=ba.Retry(tries=2)).retry.tries
+    2
     """
 
     tries: int = 5

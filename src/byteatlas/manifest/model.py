@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from byteatlas.errors import BadRequest, NotFound, unknown
 from byteatlas.importing import report_of, shown_as_html
 from byteatlas.io.access import Access
-from byteatlas.manifest.printing import virtual_array_text, virtual_group_text
+from byteatlas.manifest.printing import scan_report_text, virtual_array_text, virtual_group_text
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.types import JSON, ByteRange, Shape
 from byteatlas.values import dataclass, field
@@ -102,7 +102,7 @@ class Manifest(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ChunkManifest:
     """A manifest with all of its columns in memory; each has one row per chunk (C order over ``grid_shape``).
 
@@ -142,6 +142,13 @@ class ChunkManifest:
     @property
     def nchunks(self) -> int:
         return len(self.source)
+
+    def __repr__(self) -> str:
+        missing, inline = (int(np.count_nonzero(self.source == mark)) for mark in (MISSING, INLINE))
+        files = f"{len(self.sources)} file{'' if len(self.sources) == 1 else 's'}"
+        facts = [f"grid {self.grid_shape}", f"{self.nchunks - missing - inline} references to {files}"]
+        facts += [f"{inline} inlined"] * (inline > 0) + [f"{missing} missing"] * (missing > 0)
+        return f"<ChunkManifest {', '.join(facts)}>"
 
 
 def unpickled(manifest: ChunkManifest) -> ChunkManifest:
@@ -210,6 +217,9 @@ class ReportItem:
         reason: a stable code when refused (`byteatlas.scanning.reasons`), else None.
         detail: a sentence.
         locators: its places in the file, in the format's own terms (``page/0``, ``hdu/2``).
+
+    >>> ba.scan("jan.nc").report[0]
+    ReportItem(path='time', status='virtual', reason=None, detail='', locators=())
     """
 
     path: str
@@ -220,9 +230,19 @@ class ReportItem:
 
 
 class ScanReport(tuple[ReportItem, ...]):
-    """What became of each dataset of a scanned file."""
+    """What became of each dataset of a scanned file.
+
+    >>> report = ba.scan("jan.nc").report
+    >>> report
+    <ScanReport: 4 virtual>
+    >>> [item.path for item in report if item.status == "refused"]
+    []
+    """
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return scan_report_text(self)
 
     def _repr_html_(self) -> str | None:
         return shown_as_html(self)
@@ -234,7 +254,14 @@ class ScanReport(tuple[ReportItem, ...]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualArray:
-    """An array's metadata and where its bytes lie; ``access`` says how they may be reached (None: as by default)."""
+    """An array's metadata and where its bytes lie; ``access`` says how they may be reached (None: as by default).
+
+    >>> air = ba.scan("jan.nc")["air"]
+    >>> air.meta.shape
+    (2, 4, 8)
+    >>> air.manifest
+    <ChunkManifest grid (2, 4, 1), 8 references to 1 file>
+    """
 
     meta: ArrayMeta
     manifest: Manifest
@@ -252,6 +279,14 @@ class VirtualGroup:
     """A tree of virtual arrays. Immutable; the children are in the file's order.
 
     ``access`` says how the bytes of all its arrays may be reached (None: as by default).
+
+    >>> vg = ba.scan("jan.nc")
+    >>> vg
+    <VirtualGroup: 4 arrays>
+      time  float64 (time 2)
+      lat   float64 (lat 4)
+      lon   float64 (lon 8)
+      air   float32 (time 2, lat 4, lon 8)
     """
 
     meta: GroupMeta = field(default_factory=GroupMeta)

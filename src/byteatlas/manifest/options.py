@@ -113,6 +113,11 @@ class MapWriteOptions:
         block: JSON: chunks that are turned into text at once.
         base: URL of the map itself (filled in by `write_references`).
         prefix: what the template ``u`` stands for in URLs (filled in by the writer).
+
+    >>> ba.write(ba.scan("jan.nc"), "near.json", options=ba.MapWriteOptions(relative=True))
+    >>> from pathlib import Path
+    >>> '["jan.nc",' in Path("near.json").read_text()
+    True
     """
 
     record_size: int = 100_000

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
 from byteatlas.errors import ByteatlasError
 from byteatlas.meta.model import ArrayMeta
-from byteatlas.meta.text import array_text
+from byteatlas.meta.text import array_text, cut_short
 from byteatlas.types import Shape
 
 MOST = 40
@@ -30,8 +31,16 @@ class Places(Protocol):
 
 
 class ItemLike(Protocol):
+    """What is shown of an item of a scan's report."""
+
+    @property
+    def path(self) -> str: ...
     @property
     def status(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def detail(self) -> str: ...
 
 
 class ArrayLike(Protocol):
@@ -52,6 +61,15 @@ class GroupLike(Protocol):
     def groups(self) -> Mapping[str, GroupLike]: ...
     @property
     def report(self) -> Sequence[ItemLike]: ...
+
+
+def scan_report_text(items: Sequence[ItemLike]) -> str:
+    """How many datasets of each status there are, and a line for each that was refused."""
+    counts = Counter(item.status for item in items)
+    head = ", ".join(f"{n} {status}" for status, n in counts.items()) or "no datasets"
+    refused = [item for item in items if item.reason is not None]
+    lines = cut_short([f"{item.path}: {item.reason}: {item.detail}".removesuffix(": ") for item in refused], MOST)
+    return "\n  ".join([f"<ScanReport: {head}>", *lines])
 
 
 def virtual_array_text(array: ArrayLike) -> str:

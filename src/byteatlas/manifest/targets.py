@@ -14,11 +14,11 @@ from stat import S_ISDIR, S_ISREG
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import DMRPP_SUFFIX, MAP_SUFFIXES, form_of_name
-from byteatlas.io.local import ICECHUNK, LocalSource, identity, is_repository, local_path, status
+from byteatlas.io.local import ICECHUNK, FileIdentity, LocalSource, identity, is_repository, local_path, status
 from byteatlas.io.output import is_draft
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.compressed import decompressed
-from byteatlas.manifest.model import VirtualNode
+from byteatlas.manifest.model import SourceInfo, VirtualNode
 from byteatlas.manifest.ops.common import all_arrays
 from byteatlas.manifest.options import Format
 from byteatlas.types import JSON, ByteRange
@@ -229,20 +229,29 @@ def check_not_source(node: VirtualNode, url: str) -> None:
     """
     from byteatlas.manifest.origin import source_files
 
-    seen: set[int] = set()
+    tables: dict[int, tuple[SourceInfo, ...]] = {}
+    owners: dict[str, str] = {}  # of each file an array; most arrays have theirs in the same ones
     for path, array in all_arrays(node):
         table = array.manifest.sources
-        if id(table) not in seen and leads_to([source.url for source in source_files(table)], url):
+        if id(table) not in tables:
+            tables[id(table)] = table
+            for source in source_files(table):
+                owners.setdefault(source.url, path)
+    there = identity(url)
+    for name, path in owners.items():
+        if is_same(name, url, there):
             raise BadRequest(f"{path or 'the array'} has its bytes in {url}: a map there would replace them")
-        seen.add(id(table))
 
 
 def leads_to(urls: Iterable[str], url: str) -> bool:
     """Whether one of these URLs leads to a file, under whatever name."""
     there = identity(url)
-    if there is None:
-        return url in urls
-    return any(u == url or ((own := identity(u)) is not None and own[:2] == there[:2]) for u in urls)
+    return any(is_same(u, url, there) for u in urls)
+
+
+def is_same(name: str, url: str, there: FileIdentity | None) -> bool:
+    """Whether a name leads to the file at ``url``; ``there`` is what lies there."""
+    return name == url or (there is not None and (own := identity(name)) is not None and own[:2] == there[:2])
 
 
 def is_of_others(node: VirtualNode, other: VirtualNode) -> bool:

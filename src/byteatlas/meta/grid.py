@@ -19,7 +19,7 @@ def chunk_counts(shape: Shape, grid: ChunkGrid) -> Shape:
     """
     match grid:
         case RegularGrid(chunk_shape):
-            return tuple(-(-n // c) if n else 0 for n, c in zip(shape, chunk_shape, strict=True))
+            return tuple([-(-n // c) if n else 0 for n, c in zip(shape, chunk_shape, strict=True)])
         case RectilinearGrid(edges):
             return tuple(len(e) for e in edges)
 

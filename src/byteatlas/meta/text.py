@@ -17,6 +17,16 @@ def shape_text(shape: Sequence[int], dims: Sequence[str | None] | None) -> str:
     return "(" + ", ".join(f"{d} {n}" if d else f"{n}" for d, n in zip(names, shape, strict=True)) + ")"
 
 
+def cut_short(lines: Sequence[str], most: int = 40) -> list[str]:
+    """The first lines, and how many there are beside them.
+
+    >>> cut_short(["a", "b", "c"], 1)
+    ['a', '... and 2 more']
+    """
+    more = len(lines) - most
+    return [*lines[:most], f"... and {more} more"] if more > 0 else list(lines)
+
+
 def array_text(meta: ArrayMeta) -> str:
     """``float32 (time 12, lat 180)``."""
     kind = meta.data_type

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from byteatlas.combining.model import DimensionPlan, Finding, Plan
+from byteatlas.combining.model import LEVELS, DimensionPlan, Finding, Plan
 from byteatlas.meta.text import shape_text
+from byteatlas.pages.dates import time_text
 from byteatlas.pages.numbers import count_text
 from byteatlas.values import dataclass
 from byteatlas.verifying.report import BAD, VerifyReport
@@ -13,7 +14,6 @@ from byteatlas.verifying.report import BAD, VerifyReport
 MOST_FILES = 20
 """Files of a finding, and runs of coordinate values, that are named."""
 MOST_FINDINGS = 200
-LEVELS = ("conflict", "reconciled", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,14 @@ def plan_lines(plan: Plan) -> PlanLines:
 
 
 def _dimension(d: DimensionPlan) -> tuple[str, ...]:
-    units = f" {d.units}" if d.units else ""
-    ends = f"{d.blocks[0].first} to {d.blocks[-1].last}{units}" if d.blocks else ""
-    return d.name, f"{d.length:,}", d.direction, ends, d.source
+    if not d.blocks:
+        return d.name, f"{d.length:,}", d.direction, "", d.source
+    values = d.blocks[0].first, d.blocks[-1].last
+    ends = " to ".join(time_text(value, d.units, d.calendar) for value in values)
+    units = (
+        f" {d.units}" if d.units and ends == f"{values[0]} to {values[1]}" else ""
+    )  # no dates: they need their units
+    return d.name, f"{d.length:,}", d.direction, ends + units, d.source
 
 
 def _finding(f: Finding) -> FindingLine:

@@ -160,6 +160,10 @@ class ScanOptions:
         max_side, inline_most: bytes; with a side file, the limit is ``max_side``, and arrays with more inline bytes
             than ``inline_most`` go there.
         extra: options of single scanners, by the scanner's name: ``{"tiff": {"sidecar_masks": True}}``.
+
+    >>> vg = ba.scan("jan.nc", options=ba.ScanOptions(inline_below=100))
+    >>> [item.path for item in vg.report if item.status == "inlined"]
+    ['time', 'lat', 'lon']
     """
 
     target_chunk: int | None = 4 << 20

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from typing import Any
+
 from byteatlas.errors import InvalidMetadata
 from byteatlas.meta.json_text import parse_json
 from byteatlas.types import JSON, Buffer
@@ -33,15 +36,14 @@ def load_object(data: Buffer, where: str) -> dict[str, JSON]:
 
 
 def _check_depth(document: JSON, where: str) -> None:
-    level = [document]
+    level: list[Any] = [document] if type(document) in _NESTED else []
     for _ in range(MOST_DEPTH):
-        level = [
-            child
-            for node in level
-            if isinstance(node, (dict, list))
-            for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, (dict, list))
-        ]
         if not level:
             return
-    raise InvalidMetadata(where, f"nested more than {MOST_DEPTH} deep")
+        below = chain.from_iterable([node.values() if type(node) is dict else node for node in level])
+        level = [child for child in below if type(child) in _NESTED]
+    if level:
+        raise InvalidMetadata(where, f"nested more than {MOST_DEPTH} deep")
+
+
+_NESTED = frozenset((dict, list))

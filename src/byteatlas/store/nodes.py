@@ -44,7 +44,7 @@ class Nodes:
 
     def __init__(self, store: Store, *, consolidated: bool | None = None) -> None:
         self._store = store
-        self._first: dict[str, Buffer | None] = {}
+        self._first: dict[str, dict[str, JSON] | None] = {}
         self._flat: Mapping[str, JSON] = {} if consolidated is False else self._consolidated()
         if consolidated and not self._flat:
             raise NotFound(f"{store.url} has no consolidated metadata")
@@ -152,7 +152,9 @@ class Nodes:
         if self._flat and self._is_v2(path):  # they are all that there is of the node
             return None
         # What looking for consolidated metadata brought counts for the look at the root that follows.
-        data = self._first.pop(key) if key in self._first else self._store.get(key, MOST_BYTES)
+        if key in self._first:
+            return self._first.pop(key)
+        data = self._store.get(key, MOST_BYTES)
         return None if data is None else load_object(data, f"{self._store.url}/{key}")
 
     def _is_v2(self, path: str) -> bool:
@@ -171,7 +173,7 @@ class Nodes:
             return first, self._store.get(".zmetadata", MOST_BYTES) if first is None else None
         with ThreadPoolExecutor(1) as threads:
             other = threads.submit(self._store.get, ".zmetadata", MOST_BYTES)
-            first = self._first["zarr.json"] = self._store.get("zarr.json", MOST_BYTES)
+            first = self._store.get("zarr.json", MOST_BYTES)
             return first, other.result() if first is None else None
 
     def _implicit(self, path: str, depth: int) -> bool:
@@ -187,9 +189,10 @@ class Nodes:
     def _consolidated(self) -> Mapping[str, JSON]:
         """Key -> document of the root's consolidated metadata, v3 inline or v2 ``.zmetadata``."""
         data, other = self._root_documents()
-        if data is not None:
-            where = f"{self._store.url}/zarr.json"
-            inline = load_object(data, where).get("consolidated_metadata")
+        root = None if data is None else load_object(data, f"{self._store.url}/zarr.json")
+        self._first["zarr.json"] = root
+        if root is not None:
+            inline = root.get("consolidated_metadata")
             if not isinstance(inline, dict) or not isinstance(inline.get("metadata"), dict):
                 return {}
             return {f"{path.strip('/')}/zarr.json": doc for path, doc in inline["metadata"].items()}

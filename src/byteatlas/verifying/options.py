@@ -12,6 +12,9 @@ class VerifyOptions:
     Attributes:
         sample: compare this many chunks of each array, spread at random (always the same ones); None = all values.
         attributes: compare attributes and dimension names as well.
+
+    >>> ba.verify("jan.nc", options=ba.VerifyOptions(sample=2)).ok
+    True
     """
 
     sample: int | None = None

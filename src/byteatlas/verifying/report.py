@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Literal, TypeAlias
 
 from byteatlas.importing import report_of, shown_as_html
+from byteatlas.meta.text import cut_short
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -25,6 +26,9 @@ class VerifyItem:
         detail: a sentence; for ``different`` the first place and both values.
         values: how many values were compared.
         files: how many files they came from.
+
+    >>> ba.verify("jan.nc").items[-1]
+    VerifyItem(path='air', status='equal', detail='', values=64, files=1)
     """
 
     path: str
@@ -34,9 +38,14 @@ class VerifyItem:
     files: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class VerifyReport:
-    """All arrays of a map or an archive."""
+    """All arrays of a map or an archive.
+
+    >>> found = ba.verify("jan.nc")
+    >>> found.ok, found.counts, found.values
+    (True, {'equal': 4}, 78)
+    """
 
     target: str
     items: tuple[VerifyItem, ...]
@@ -54,6 +63,11 @@ class VerifyReport:
     def values(self) -> int:
         """Values compared, all arrays together."""
         return sum(item.values for item in self.items)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {status}" for status, n in self.counts.items()) or "no arrays"
+        told = [f"{i.path}: {i.status}: {i.detail}".removesuffix(": ") for i in self.items if i.status != "equal"]
+        return "\n  ".join([f"<VerifyReport {self.target}: {counts}, {self.values} values>", *cut_short(told)])
 
     def html(self) -> str:
         """A page about it: see `byteatlas.report`."""

@@ -42,6 +42,11 @@ def zarr_store(
         access: how bytes may be reached; ``storage_options`` and ``policy`` are short for one.
 
     Raises: MissingExtra: zarr is not installed.
+
+    >>> import zarr
+    >>> store = ba.zarr_store("jan.nc", normalise=True)
+    >>> zarr.open_group(store, mode="r")["air"].shape
+    (2, 4, 8)
     """
     accept(VERBS, normalise=normalise)
     from byteatlas.normalised.options import DEFAULT, NormaliseOptions

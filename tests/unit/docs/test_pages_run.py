@@ -1,71 +1,41 @@
 """What the documentation shows runs as it stands: each page from top to bottom, as somebody would who tries it.
 
-Python blocks share one namespace, shell blocks one folder. A block that cannot run by itself (it needs a cluster, a
-network, a browser, or is a part of a program) says so in a comment above it: ``<!-- not run: why -->``.
+The how-tos are run as notebooks (`test_notebooks`); the rest runs here, each page in a process and a folder of its own.
+``docs/running/blocks.py`` has the rules. ``docs/running/newcomer.py`` does the same on a bare machine.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from docs.running.blocks import SHELLS, pages, read_page, without_installing
+from docs.running.newcomer import program
 from tests.places import ROOT
 
-PAGES = sorted([ROOT / "README.md", ROOT / "docs/tutorial.md", *(ROOT / "docs").glob("how-to/*.md")])
-PAGES += sorted((ROOT / "docs").glob("recipes/*.md"))
-BLOCK = re.compile(r"^(<!-- ([^\n]*) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NEEDS = re.compile(r"^<!-- needs: ([\w, ]+) -->", re.MULTILINE)
-ELSEWHERE = re.compile(r"^<!-- run by: (\S+) -->$", re.MULTILINE)
-SHELLS, SHOWN = ("sh", "console"), ("text", "toml", "js", "json")
-DRIVER = """
-import subprocess
-space = {"__name__": "__main__"}
-for name, language, text in BLOCKS:
-    print("##", name, flush=True)
-    if language == "python":
-        exec(compile(text, name, "exec"), space)
-    else:
-        subprocess.run(["bash", "-euo", "pipefail", "-c", text], check=True)
-"""
+PAGES = [path for path in pages() if path.parent.name != "how-to"]
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:
-    """The blocks that run: their places, languages and texts."""
+    """The blocks that run: their places, languages and texts. What is installed is installed here."""
     found = []
-    text = page.read_text(encoding="utf-8")
-    for match in BLOCK.finditer(text):
-        _, comment, language, body = match.groups()
-        if language in SHOWN or (comment or "").startswith(("not run: ", "command: test")):
-            continue
-        if comment == "command: demo":
-            body = "byteatlas demo\n"  # the environment is there
-        assert language in ("python", *SHELLS), f"{page}: a block of {language}"
-        if language == "console":
-            body = "".join(f"{line[2:]}\n" for line in body.splitlines() if line.startswith("$ "))
-        if language in SHELLS:  # what is installed is installed here
-            body = "".join(f"{line}\n" for line in body.splitlines() if not line.startswith("pip install"))
-        found.append((f"{page.name}:{text[: match.start(3)].count(chr(10)) + 1}", language, body))
+    for block in read_page(page).running():
+        text = "byteatlas demo\n" if block.comment == "command: demo" else block.text  # the environment is there
+        found.append((block.place, block.language, without_installing(text) if block.language in SHELLS else text))
     return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_page(page: Path, tmp_path: Path) -> None:
-    for name in NEEDS.findall(page.read_text(encoding="utf-8")):
-        for module in name.split(","):
-            pytest.importorskip(module.strip())
-    elsewhere = ELSEWHERE.search(page.read_text(encoding="utf-8"))
-    if elsewhere is not None:
-        assert (ROOT / "tests" / elsewhere.group(1)).is_file()
-        pytest.skip(f"run by {elsewhere.group(1)}")
+    for module in read_page(page).modules:
+        pytest.importorskip(module)
     found = blocks(page)
-    if not found:
-        pytest.skip("nothing on this page runs by itself")
+    assert found
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    (tmp_path / ".page.py").write_text(f"BLOCKS = {found!r}\nif __name__ == '__main__':\n" + _indented(DRIVER))
+    (tmp_path / ".page.py").write_text(program(found))
     done = subprocess.run(
         [sys.executable, ".page.py"],
         cwd=tmp_path,
@@ -79,10 +49,6 @@ def test_page(page: Path, tmp_path: Path) -> None:
     assert not warned, "\n".join(warned)
 
 
-def _indented(text: str) -> str:
-    return "".join(f"    {line}\n" for line in text.splitlines())
-
-
 def test_blocks_are_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
@@ -94,3 +60,13 @@ def test_blocks_are_found(tmp_path: Path) -> None:
         ("page.md:9", "console", "ls\n"),
         ("page.md:13", "sh", "ls\n"),
     ]
+
+
+def test_what_a_page_needs(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# P\n<!-- given: demo -->\n<!-- needs: numpy, python 3.12 -->\n<!-- needs: xarray -->\n")
+    read = read_page(page)
+    assert (read.given, read.modules, read.python) == (("demo",), ("numpy", "xarray"), (3, 12))
+    page.write_text("```basic\n10 GOTO 10\n```\n")
+    with pytest.raises(ValueError, match="a block of basic"):
+        read_page(page)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import concurrent.futures as cf
+import gc
 import inspect
 import os
 import pickle
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ from byteatlas import errors
 from byteatlas.cli.app import run
 from byteatlas.combining import CombineOptions
 from byteatlas.executors.combining import Part, ReadAndJoin, gathered, prepare_many
-from byteatlas.executors.results import Results
+from byteatlas.executors.pools import pool_of, through_futures
+from byteatlas.executors.results import BROKEN, Failure, Results
 from byteatlas.executors.running import for_each
 from byteatlas.types import ByteRange
 
@@ -220,6 +223,46 @@ def lost(parts: list[Part], failures: Any, folder: Path) -> None:
     names = [n for p in parts for n in p.names]
     assert names == [f"{folder}/f0.h5 ... {folder}/f2.h5", f"{folder}/f3.h5", f"{folder}/f4.h5",
                      f"{folder}/f6.h5 ... {folder}/f7.h5"]  # fmt: skip
+
+
+def test_workers_of_ours_collect_rarely() -> None:
+    before = gc.get_threshold()
+    with pool_of("processes", 1) as pool:
+        assert pool.submit(gc.get_threshold).result()[0] > before[0]
+    assert gc.get_threshold() == before
+
+
+class BrokenPool(cf.Executor):
+    """Works at once, and dies of a message that names a certain file."""
+
+    def __init__(self) -> None:
+        self.messages: list[list[str]] = []
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> cf.Future[Any]:
+        self.messages.append(list(args[1]))
+        future: cf.Future[Any] = cf.Future()
+        if "deadly" in args[1]:
+            future.set_exception(BrokenProcessPool("died"))
+        else:
+            future.set_result(function(*args))
+        return future
+
+
+def test_workers_get_several_files_at_a_time() -> None:
+    names = ["a", "b", "bad", "deadly", "c", "d", "e"]
+    told: list[str] = []
+
+    def work(name: str) -> str:
+        if name == "bad":
+            raise errors.BadRequest("bad")
+        return name.upper()
+
+    pool = BrokenPool()
+    found = through_futures(work, names, pool, told.append, 2)
+    assert pool.messages == [["a", "b"], ["bad", "deadly"], ["c", "d"], ["e"]]
+    assert {n: r for n, r in found.items() if isinstance(r, str)} == {"a": "A", "b": "B", "c": "C", "d": "D", "e": "E"}
+    assert {n: r.kind for n, r in found.items() if isinstance(r, Failure)} == {"bad": BROKEN, "deadly": BROKEN}
+    assert sorted(told) == ["a", "b", "c", "d", "e"]  # the others are tried again, and told of then
 
 
 @pytest.mark.slow

@@ -445,3 +445,21 @@ def test_keys_round_trip(keys: ChunkKeys, grid: tuple[int, ...]) -> None:
         assert names[flat] == chunk_key(keys, index)
         assert parse_key(keys, names[flat], len(grid)) == index
     assert parse_keys(keys, [*names, "zarr.json", "c/99/99", "0.01", "c/-1/0"], grid) == dict(enumerate(names))
+
+
+def test_documents_that_are_almost_alike() -> None:
+    alike = {"shape": [78, 5], "data_type": "float64", "fill_value": 0.0}
+    first, again = read3(**alike, attributes={"a": 1}), read3(**alike, attributes={"a": 2})
+    assert first.encodings is again.encodings  # what they share is parsed once
+    assert (first.attributes["a"], again.attributes["a"]) == (1, 2)
+    minus = read3(**{**alike, "fill_value": -0.0})
+    assert [math.copysign(1, float(str(m.fill_value))) for m in (first, minus)] == [1, -1]
+
+
+def test_a_document_that_its_owner_changes_later() -> None:
+    level: dict[str, Any] = {"level": 1}
+    codecs = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": level}]
+    first = read3(shape=[77, 5], codecs=codecs)
+    level["level"] = 9
+    assert first.encodings[0].codecs[1].configuration == {"level": 1}
+    assert read3(shape=[77, 5], codecs=codecs).encodings[0].codecs[1].configuration == {"level": 9}

@@ -17,7 +17,9 @@ from byteatlas.array.writing.write import create_array
 from byteatlas.errors import BadRequest, CorruptFile, FetchFailed, Forbidden, InvalidMetadata, NotFound, Unsupported
 from byteatlas.io.local import LocalSource
 from byteatlas.io.sources.memory import MemorySource
+from byteatlas.meta.model import GroupMeta
 from byteatlas.meta.zom import model as zom
+from byteatlas.store import nodes
 from byteatlas.store.base import Store, check_path
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.documents import load_json, load_object
@@ -25,7 +27,7 @@ from byteatlas.store.memory import MappingStore, MemoryStore
 from byteatlas.store.open import open_as_store
 from byteatlas.store.remote import RemoteStore
 from byteatlas.store.zip import ZipStore
-from byteatlas.types import ByteRange
+from byteatlas.types import JSON, Buffer, ByteRange
 
 FILES = {"zarr.json": b"{}", "a/zarr.json": b'{"x": 1}', "a/c/0/1": bytes(range(200)), "empty": b""}
 
@@ -275,3 +277,22 @@ def test_unsupported_is_told_from_missing(tmp_path: Path) -> None:
     with pytest.raises(Unsupported):
         store.get("a")
     assert store.get("b") is None
+
+
+def test_the_root_is_read_and_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(data: Buffer, where: str) -> dict[str, JSON]:
+        parsed.append(where)
+        return load_object(data, where)
+
+    monkeypatch.setattr(nodes, "load_object", counted)
+    store = DirectoryStore(_fill(tmp_path))
+    (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}}')
+    hierarchy = nodes.Nodes(store)
+    for number in (1, 2):  # whoever looks again later looks at what is there then
+        found = hierarchy.read("")
+        assert isinstance(found, GroupMeta)
+        assert found.attributes == {"a": number}
+        (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"a": 2}}')
+        assert parsed == [f"{store.url}/zarr.json"] * number

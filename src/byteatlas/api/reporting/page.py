@@ -63,6 +63,10 @@ def report(
         access: how bytes may be reached; ``storage_options`` and ``policy`` are short for one.
 
     Raises `MissingExtra` without jinja2, and what `open` and `combine` raise; a plan with conflicts is shown.
+
+    >>> page = ba.report("jan.nc", title="January")
+    >>> page.startswith("<!doctype html>"), "January" in page
+    (True, True)
     """
     accept(VERBS, title=title, concat=concat, looks=looks, progress=progress)
     from byteatlas.combining.model import Plan

@@ -26,6 +26,11 @@ class LevelOptions:
             arrays of whole numbers; ``mode`` is the most frequent value, the smallest of several; ``nearest`` the value
             in the middle of a block.
         arrays: paths of the arrays that get levels; None = all rasters.
+
+    >>> options = ba.CopyOptions(levels=ba.LevelOptions(factors=(2,)))
+    >>> _ = ba.copy("land.tif", "land.zarr", options=options)
+    >>> [node.path for level, node in ba.levels_of(ba.open("land.zarr"))]
+    ['data', 'overview_1/data']
     """
 
     factors: tuple[int, ...] | None = None

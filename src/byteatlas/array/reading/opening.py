@@ -40,6 +40,17 @@ class ArrayChunks:
     fill: object
     inner_shape: Shape | None = None
 
+    @property
+    def exact(self) -> bool:
+        """Whether every chunk decodes to what the grid says it covers: then no position lies outside of a chunk."""
+        first, grid = self.pipelines.first, self.grid
+        return (
+            self.pipelines.single
+            and first is not None
+            and isinstance(grid, RegularGrid)
+            and (first.shape == grid.chunk_shape)
+        )
+
     def locate(self, chunks: ChunkNumbers) -> ChunkPlaces:
         """Where these chunks lie. Errors name the array."""
         try:

@@ -24,7 +24,7 @@ from byteatlas.array.reading.planning.orthogonal import ReadPlan
 from byteatlas.array.reading.planning.points import PointPlan
 from byteatlas.array.reading.scattering.assign import put
 from byteatlas.array.reading.scattering.chunks import ChunkScatter
-from byteatlas.array.reading.scattering.points import PointScatter
+from byteatlas.array.reading.scattering.points import PointScatter, flat_places
 from byteatlas.array.reading.strategies import choose, choose_for_points
 from byteatlas.array.spaces import Items, PlanRows
 from byteatlas.errors import ByteatlasError
@@ -58,7 +58,7 @@ def _read_batch(
         put(target, plan.bounds(), array.fill)
         missing = PlanRows(missing[:0])
     strategies = choose(plan, target, found, array)
-    decoder = ChunkDecoder(array.pipelines, places)
+    decoder = ChunkDecoder(array.pipelines, places, array.exact)
     scatter = ChunkScatter(plan, target, decoder, array.fill, strategies.tiles, strategies.direct)
     scatter.absent(Items(missing))
     _inline(places, scatter, options)
@@ -80,7 +80,7 @@ def _read_points(
     plan: PointPlan, target: NDArray[Any], array: ArrayChunks, places: ChunkPlaces, options: ReadOptions
 ) -> None:
     found = places.located
-    scatter = PointScatter(plan, target, ChunkDecoder(array.pipelines, places), array.fill)
+    scatter = PointScatter(plan, target, ChunkDecoder(array.pipelines, places), array.fill, flat_places(plan, array))
     scatter.absent(Items(found.missing()))
     _inline(places, scatter, options)
     stored = found.stored()

@@ -66,6 +66,11 @@ class CopyOptions:
         geozarr: also write where rasters lie as the Zarr conventions ``spatial:`` and ``proj:`` say it, as far as their
             coordinates and grid mappings tell.
         levels: also write overviews of rasters and grids, and the attributes that list them; None = no.
+
+    >>> options = ba.CopyOptions(chunks={"air": (2, 4, 4)})
+    >>> _ = ba.copy("jan.nc", "chunked.zarr", options=options)
+    >>> ba.open("chunked.zarr")["air"].chunks
+    (2, 4, 4)
     """
 
     zarr_format: Literal[2, 3] = 3
@@ -95,7 +100,11 @@ DEFAULT_COPYING = CopyOptions()
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """What a copy did: arrays copied, bytes of their decoded values, bytes put into the store by this run."""
+    """What a copy did: arrays copied, bytes of their decoded values, bytes put into the store by this run.
+
+    >>> ba.copy("jan.nc", "copied.zarr").nbytes
+    368
+    """
 
     arrays: int
     nbytes: int

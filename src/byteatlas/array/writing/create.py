@@ -76,6 +76,10 @@ def array_meta(
         chunks: shape of the chunks (of the inner chunks, with ``shards``); None = about 4 MiB.
         shards: shape of the shards, a multiple of ``chunks``; version 3 only.
         compression: bytes -> bytes codecs; None = shuffle and Zstandard, () = none.
+
+    >>> meta = ba.array_meta((365, 180), "f4", chunks=(30, 90), dimension_names=("time", "lat"))
+    >>> meta.shape
+    (365, 180)
     """
     accept(VERBS, attributes=attributes, dimension_names=dimension_names)
     if zarr_format is None or not VERBS["zarr_format"].test(zarr_format):

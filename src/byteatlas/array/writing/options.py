@@ -23,6 +23,9 @@ class ArrayWriteOptions:
         empty_chunks: write chunks that hold the fill value only; else their keys are removed (where there is a fill
             value: ``null`` in version 2 leaves open what a missing chunk reads as).
         threads: threads that encode; None = one per processor.
+
+    >>> ba.CopyOptions(write=ba.ArrayWriteOptions(threads=2)).write.threads
+    2
     """
 
     empty_chunks: bool = False

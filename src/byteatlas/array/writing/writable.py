@@ -34,6 +34,11 @@ class WritableArray(Indexed):
     """A stored array that can be assigned to, and read as `Array` is. Not safe for several writers of one chunk.
 
     It holds an `Array` for reading (``.array``), and what it takes to write.
+
+    >>> array = ba.create_array("w.zarr", "v", ba.array_meta((4,), "f8", chunks=(2,)))
+    >>> array[1:3] = [1.5, 2.5]
+    >>> array[...]
+    array([0. , 1.5, 2.5, 0. ])
     """
 
     __slots__ = ("_array", "_registry", "_store", "_write")

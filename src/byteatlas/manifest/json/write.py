@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.io.output import Sink
+from byteatlas.manifest.json.few_rows import FEW, few_rows, positions
 from byteatlas.manifest.kinds.sparse import writable_total
 from byteatlas.manifest.model import INLINE, WHOLE, SourceInfo, VirtualNode
 from byteatlas.manifest.ops.version3 import as_version3
@@ -128,7 +129,7 @@ class _Urls:
     def of(sources: tuple[SourceInfo, ...], options: MapWriteOptions) -> _Urls:
         texts = [quoted(options.shown(s.url)) for s in sources]
         width = max(map(len, texts), default=1)
-        if width * len(texts) > 16 << 20:
+        if len(texts) == 1 or width * len(texts) > 16 << 20:
             return _Urls(texts, None)
         return _Urls(texts, _column(texts, width))
 
@@ -163,6 +164,10 @@ def _write_chunks(array: WrittenArray, sink: Sink, options: MapWriteOptions, see
             seen.update((s.url, s) for s in sources)
         plain = (rows.source >= 0) & (rows.length != WHOLE) & (rows.length != 0)
         if plain.all():
+            if total <= FEW:
+                places = positions(counts, array.meta.keys.separator) if counts else ("",)
+                sink.write(few_rows(prefix, places, _suffix(array) + b'":[', urls.quoted, rows))
+                continue
             _write_block(sink, prefix, array, chunks, urls.column(rows.source), (rows.offset, rows.length))
             continue
         if plain.any():

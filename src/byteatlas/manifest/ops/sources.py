@@ -31,6 +31,11 @@ class SourceState:
             ``moved`` (the file is at ``moved_to``), ``vanished``, ``unreachable`` (the storage does not say), or
             ``forbidden`` by the policy.
         detail: a sentence.
+
+    >>> ba.write(ba.scan("jan.nc"), "state.json")
+    >>> [state] = ba.check("state.json")
+    >>> state.state, state.url.rpartition("/")[2]
+    ('same', 'jan.nc')
     """
 
     url: str

@@ -108,7 +108,8 @@ def to_v2(data_type: DataType, order: ByteOrder = "<") -> JSON:
 def descr(dtype: np.dtype[Any]) -> JSON:
     """A NumPy dtype as version 2 writes it. Raises `Unsupported` for one with gaps."""
     if dtype.names is None:
-        return dtype.name if dtype.name in NARROW else dtype.str
+        own = dtype.type.__module__ == "numpy"  # whose names are made anew each time, and are none of those
+        return dtype.name if not own and dtype.name in NARROW else dtype.str
     out: list[JSON] = []
     at = 0
     for name in dtype.names:

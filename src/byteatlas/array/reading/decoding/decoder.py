@@ -20,10 +20,14 @@ from byteatlas.values import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkDecoder:
-    """Decodes chunks, given by their rows. Safe to use from many threads."""
+    """Decodes chunks, given by their rows. Safe to use from many threads.
+
+    ``exact``: all chunks decode to what the grid says they cover.
+    """
 
     pipelines: ChunkPipelines
     places: ChunkPlaces
+    exact: bool = False
 
     def pipeline(self, row: int) -> Pipeline:
         """The pipeline of a chunk's encoding and shape."""

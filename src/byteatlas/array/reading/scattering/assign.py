@@ -16,21 +16,30 @@ from byteatlas.types import Shape
 
 def take(decoded: NDArray[Any], inside: tuple[AxisIndex, ...]) -> NDArray[Any]:
     """The selected part of a chunk."""
-    where: tuple[Any, ...] = (*(i if isinstance(i, slice) else slice(None) for i in inside), ...)
+    where: tuple[Any, ...] = (*[i if isinstance(i, slice) else _ALL for i in inside], ...)
     part: NDArray[Any] = decoded[where]
     for axis, index in enumerate(inside):
         if not isinstance(index, slice):
-            part = np.take(part, index, axis)
+            part = part.take(index, axis)
     return part
+
+
+_ALL = slice(None)
 
 
 def put(target: NDArray[Any], where: tuple[AxisIndex, ...], values: Any) -> None:
     """Assign to part of the result."""
-    if all(isinstance(w, slice) for w in where):
+    indices = [w if isinstance(w, slice) else None for w in where]
+    if None not in indices:
         target[(*where, ...)] = values  # "...": an object array without axes takes the element, not the array of it
         return
-    indices = [np.arange(w.start, w.stop) if isinstance(w, slice) else w for w in where]
-    target[np.ix_(*indices)] = values
+    target[_crossed([np.arange(w.start, w.stop) if isinstance(w, slice) else w for w in where])] = values
+
+
+def _crossed(indices: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
+    """As `numpy.ix_`, which checks more than it does."""
+    last = len(indices) - 1
+    return tuple([index.reshape(-1, *[1] * (last - axis)) for axis, index in enumerate(indices)])
 
 
 def allocate(

@@ -89,7 +89,8 @@ class ChunkScatter:
                 self._decoder.decode_into(pipeline, row, data, view)
                 return
         decoded = self._decoder.decode(pipeline, row, data, scratch)
-        check_extent(pipeline, inside)
+        if not self._decoder.exact:
+            check_extent(pipeline, inside)
         put(self._target, where, take(decoded, inside))
 
     def _together(

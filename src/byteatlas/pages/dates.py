@@ -1,4 +1,4 @@
-"""Times as dates, for tables."""
+"""Times as dates, for tables on pages and in terminals."""
 
 from __future__ import annotations
 
