@@ -179,7 +179,7 @@ def test_arrays_without_axes_and_fields() -> None:
 def test_groups_are_asked_by_name() -> None:
     root = open_store(stored()[0])
     assert isinstance(root, Group)
-    for name, words in (("y", "no array or group 'y' in '/'"), (5, "no member 5: names are strings")):
+    for name, words in (("y", "no array or group 'y' in '/'"), (5, "no member 5: names are text")):
         with fault(NotFound, words):
             _ = root[name]  # type: ignore[index]
     with fault(NotFound, "the root is an array"):
@@ -352,11 +352,11 @@ NEW: list[tuple[dict[str, Any], str]] = [
     ({"chunks": (2, 5), "shards": (3, 5)}, "shards of shape (3, 5) are no multiple of chunks of shape (2, 5)"),
     ({"chunks": (2, 5), "shards": (4,)}, "shards of shape (4,) are no multiple of chunks of shape (2, 5)"),
     ({"chunks": (2, 5), "shards": (4, 5), "zarr_format": 2}, "shards need Zarr version 3"),
-    ({"dtype": "nonsense"}, "dtype: "),
+    ({"dtype": "nonsense"}, "dtype is 'nonsense'; a NumPy type was expected"),
     ({"dtype": OBJECT}, "choose the codecs of an array of byteatlas.object"),
     ({"compression": "zstd"}, "compression is a list of CodecSpec"),
     ({"compression": ["zstd"]}, "compression is a list of CodecSpec"),
-    ({"fill_value": "x"}, "fill value 'x' for int32: "),
+    ({"fill_value": "x"}, "fill value 'x' does not fit int32"),
     ({"fill_value": 1 << 40}, "fill value 1099511627776"),
     ({"dtype": "u1", "fill_value": 256}, "fill value 256"),
     ({"dtype": "u1", "fill_value": -1}, "fill value -1"),
