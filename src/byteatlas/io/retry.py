@@ -141,7 +141,10 @@ class Retrying:
                 trip.fetched = len(data)
                 return data
 
-        data = self._one(ask)
+        try:
+            data = self._one(ask)
+        except FetchFailed as error:
+            raise error.located(range=ByteRange(0, most)) from error.__cause__
         if self.meter is not None:
             self.meter.wanted(len(data))
         return data

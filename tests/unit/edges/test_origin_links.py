@@ -13,7 +13,7 @@ from tests.http_server import serve
 from tests.unit.edges.test_origin import PUBLIC, SECRET, a_map, clean, hostile_archives, read_all, values
 
 import byteatlas as ba
-from byteatlas.errors import FetchFailed, Forbidden
+from byteatlas.errors import CorruptFile, FetchFailed, Forbidden
 
 h5py = pytest.importorskip("h5py")
 
@@ -128,6 +128,6 @@ def test_archives_and_caches_in_front_of_an_allowed_url_are_allowed() -> None:
 
 
 @pytest.mark.parametrize("link", ["zip", "tar"])
-def test_an_archive_that_is_none_is_a_failure_to_fetch(link: str) -> None:
-    with serve({"/x": b"no archive " * 100}) as web, pytest.raises(FetchFailed, match="/x"):
+def test_an_archive_that_is_none_is_a_corrupt_file(link: str) -> None:
+    with serve({"/x": b"no archive " * 100}) as web, pytest.raises(CorruptFile, match="/x"):
         ba.open(f"{link}://a.nc::{web.url}/x")

@@ -53,7 +53,7 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own(child)
 
 
-HELD_BY_GENERATORS = {"_walk: os.scandir(folder)", "_walk: suppress(BadRequest)"}
+HELD_BY_GENERATORS = {"_entries: os.scandir(folder if opened is None else opened)", "_walk: suppress(BadRequest)"}
 """What lets go without waiting for anybody, in whatever thread."""
 
 
