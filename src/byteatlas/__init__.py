@@ -27,10 +27,9 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # type checkers take it as true; importing ``typing`` for it takes longer than all the rest
 if TYPE_CHECKING:
     from byteatlas.api.appending import append
-    from byteatlas.api.checking import check
     from byteatlas.api.combination import combine, concat, plan_combine, prepare_combine
     from byteatlas.api.forecasts import by_valid_time
-    from byteatlas.api.indexing import RefusalWarning, load, scan, write
+    from byteatlas.api.indexing import RefusalWarning, load, scan
     from byteatlas.api.kerchunk import MultiZarrOptions, multi_zarr
     from byteatlas.api.models import from_model, to_model
     from byteatlas.api.opening import copy, georeference, open, open_array, open_group
@@ -38,7 +37,8 @@ if TYPE_CHECKING:
     from byteatlas.api.selection import mask, select
     from byteatlas.api.stores import create_array, create_group, open_writable
     from byteatlas.api.tree import VirtualTree
-    from byteatlas.api.verification import verify
+    from byteatlas.api.verification import check, verify
+    from byteatlas.api.writing import write
     from byteatlas.array import Array, Group, ReadOptions
     from byteatlas.array.geo import levels_of
     from byteatlas.array.levels.options import LevelOptions
@@ -182,11 +182,11 @@ __all__ = [
 
 
 _PLACES = {
-    "byteatlas.api.checking": "check",
     "byteatlas.api.appending": "append",
     "byteatlas.api.combination": "combine concat plan_combine prepare_combine",
     "byteatlas.api.forecasts": "by_valid_time",
-    "byteatlas.api.indexing": "RefusalWarning load scan write",
+    "byteatlas.api.indexing": "RefusalWarning load scan",
+    "byteatlas.api.writing": "write",
     "byteatlas.api.kerchunk": "MultiZarrOptions multi_zarr",
     "byteatlas.api.models": "from_model to_model",
     "byteatlas.api.opening": "copy georeference open open_array open_group",
@@ -194,7 +194,7 @@ _PLACES = {
     "byteatlas.api.selection": "mask select",
     "byteatlas.api.stores": "create_array create_group open_writable",
     "byteatlas.api.tree": "VirtualTree",
-    "byteatlas.api.verification": "verify",
+    "byteatlas.api.verification": "check verify",
     "byteatlas.array": "Array Group ReadOptions",
     "byteatlas.array.geo": "levels_of",
     "byteatlas.array.levels.options": "LevelOptions",

@@ -8,10 +8,11 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from byteatlas.api.combination import Input, inputs_as_groups
-from byteatlas.api.indexing import load, write
+from byteatlas.api.indexing import load
 from byteatlas.api.reading import chosen, reader
 from byteatlas.api.targets import Target, given_access
 from byteatlas.api.tree import access_of
+from byteatlas.api.writing import write
 from byteatlas.arguments import VERBS, accept
 from byteatlas.errors import BadRequest, Conflict
 from byteatlas.io.access import DEFAULT, Access

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from byteatlas.api.appending import append as append_to
 from byteatlas.api.combination import Input, inputs_as_groups
-from byteatlas.api.indexing import load, write
+from byteatlas.api.indexing import load
 from byteatlas.api.reading import check_options, reader
 from byteatlas.api.targets import Target, expect, given_access
 from byteatlas.api.tree import VirtualTree, access_of, tree
+from byteatlas.api.writing import write
 from byteatlas.arguments import FUNCTION, NAMED, TEXTS, VERBS, accept, accept_fields, whole
 from byteatlas.array.writing.create import numpy_type
 from byteatlas.combining import CombineOptions

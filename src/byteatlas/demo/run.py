@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from byteatlas.api.combination import combine
-from byteatlas.api.indexing import scan, write
+from byteatlas.api.indexing import scan
 from byteatlas.api.opening import open as open_target
+from byteatlas.api.writing import write
 from byteatlas.array import Array, Group
 from byteatlas.demo.archive import FILL, ArchivePlan, make_archive
 from byteatlas.demo.picture import draw_scene

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from byteatlas.api.indexing import load, write
+from byteatlas.api.indexing import load
+from byteatlas.api.writing import write
 from byteatlas.kerchunk.arguments import refuse
 from byteatlas.kerchunk.references import access_to, flat, opened_json
 from byteatlas.manifest.options import MapWriteOptions

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.api.indexing import load, write
+from byteatlas.api.indexing import load
 from byteatlas.api.reading import reader
+from byteatlas.api.writing import write
 from byteatlas.combining.chunks.small_arrays import SMALL, inline_array
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import DEFAULT, Access

@@ -13,7 +13,7 @@ from tests.http_server import serve
 from tests.unit.edges.test_origin import PUBLIC, SECRET, a_map, clean, hostile_archives, read_all, values
 
 import byteatlas as ba
-from byteatlas.errors import CorruptFile, FetchFailed, Forbidden
+from byteatlas.errors import CorruptFile, Forbidden
 
 h5py = pytest.importorskip("h5py")
 
