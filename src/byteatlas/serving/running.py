@@ -40,9 +40,13 @@ def is_loopback(host: str) -> bool:
 
 def listen(host: str, port: int) -> Listening:
     """Take connections at an address; port 0: any that is free. Raises `BadRequest` when that cannot be."""
-    if not 0 <= port <= MOST_PORT:  # Python refuses it, too, and leaves a socket open
+    if not 0 <= port <= MOST_PORT:  # Python refuses this and such names, too, and leaves a socket open
         raise wrong("port", port, f"a whole number from 0 to {MOST_PORT}", True)
     plain = host.strip("[]")
+    try:
+        plain.encode("idna")
+    except UnicodeError as error:
+        raise wrong("host", host, "the name or address of a host", True) from error
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
     try:
         found = socket.create_server((plain, port), family=family, backlog=512)

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from tests.documents import zarray
+from tests.serving import get
 
 import byteatlas as ba
 from byteatlas.errors import BadRequest, MissingExtra, NotFound
 from byteatlas.pages.cells import _parts
 from byteatlas.pages.looks import quick_look
 from byteatlas.pages.rendering import asset, environment
+from byteatlas.serving import app
 
 
 def cube(shape: list[int], chunks: list[int]) -> ba.Group:
@@ -70,6 +72,17 @@ def test_files_that_no_page_has(name: str) -> None:
     with pytest.raises(NotFound) as refused:
         asset(name)
     assert str(refused.value).startswith(f"no page has {name}")
+
+
+def test_texts_that_utf8_cannot_hold() -> None:
+    """Names of files and attributes may have halves of surrogate pairs: a page shows them, and can be written."""
+    text = "\udcff\ud800"
+    references = {".zgroup": {"zarr_format": 2}, ".zattrs": {"title": text, text: text}, "x/.zarray": zarray([2], [2])}
+    for page in (ba.report(references), ba.report(references, title=text)):
+        assert b"\\udcff\\ud800" in page.encode()
+    server = app({"a": ba.load(references)})
+    for path in ("/", "/a/", "/a/v2/.zattrs", "/a/v3/zarr.json", "/a/look?array=x"):
+        assert get(server, path).status_code == 200, path
 
 
 def test_values_that_have_no_page() -> None:

@@ -204,6 +204,9 @@ def test_addresses_at_which_nobody_can_listen() -> None:
         port = other.getsockname()[1]
         with pytest.raises(BadRequest, match=f"^cannot listen at 127.0.0.1, port {port}: "):
             running.listen("127.0.0.1", port)
+    for host in ("\udcff", "a" * 300 + ".org", "a..b"):
+        with pytest.raises(BadRequest, match=r"^host is '.*; the name or address of a host was expected$"):
+            running.listen(host, 0)
     for port in (-1, 1 << 16):
         with pytest.raises(BadRequest, match=f"^port is {port}; a whole number from 0 to 65535 was expected$"):
             running.listen("127.0.0.1", port)
