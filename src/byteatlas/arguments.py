@@ -136,6 +136,7 @@ VERBS: Mapping[str, Kind] = {
     "dimension_names": listed(TEXT | None, "a list of text (or None for axes without a name)") | None,
     "fill": NUMBER | None,
     "format": TEXT | None,
+    "href": TEXT | None,
     "keep_cut": FLAG,
     "cut": FLAG,
     "look_in": listed(PATH, "a list of paths or URLs"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 import h5py
 import numpy as np
+from tests.fuzz import arguments
 
 import byteatlas as ba
 from byteatlas.cli.app import cli, run
@@ -18,8 +19,8 @@ NONSENSE = "nope"
 """What hardly any option takes: those that do are in `FREE`."""
 WRONG = (
     NONSENSE, "", " ", "-1", "0", "3", "1.5", "nan", "1e400", "9" * 30, "a=b", "=", "a=", "=b", "x:y", "1,2",
-    "1..2", "{", "[3]", '{"a": 3}', '{"s3://b/": 3}', "..", "../../x", "s3://", "http://[", "file://x", "time", "time=", "*",
-    "é", "\udcff", "\n", "\x1b[31m", "a" * 5000,
+    "1..2", "{", "[3]", '{"a": 3}', '{"s3://b/": 3}', "..", "../../x", "s3://", "http://[", "file://x", "time",
+    "time=", "*", "é", "\udcff", "\n", "\x1b[31m", "a" * 5000,
 )  # fmt: skip
 SOUND: Mapping[str, str] = {
     "scan": "a.nc -o {new}", "combine": "a.json -o {new}.json --concat time", "info": "a.json", "verify": "a.nc",
@@ -100,20 +101,25 @@ def options_of(command: click.Command) -> list[click.Option]:
     return [p for p in command.params if isinstance(p, click.Option) and not p.is_flag]
 
 
-def faults(name: str, folder: Path, values: Iterable[str] = WRONG) -> Iterator[tuple[str, str]]:
+def faults(name: str, folder: Path, every: int = 1) -> Iterator[tuple[str, str]]:
     """(what is wrong, what came out) for a command, in a folder that is the current one."""
-    for value in values:
-        for option in options_of(commands()[name]):
-            opt = option.opts[0]
-            if (name, opt) not in DISABLED:
-                wrong = [opt, *[value] * option.nargs]
-                if found := fault([*name.split(), *sound(name, folder), *wrong]):
-                    yield f"{name} {opt} {value[:40]!r}", found
-        for place in places_of(name):
+    for option in options_of(commands()[name]):
+        opt = option.opts[0]
+        for value in () if (name, opt) in DISABLED else some(name + opt, every):
+            wrong = [opt, *[value] * option.nargs]
+            if found := fault([*name.split(), *sound(name, folder), *wrong]):
+                yield f"{name} {opt} {value[:40]!r}", found
+    for place in places_of(name):
+        for value in some(f"{name}{place}", every):
             line = sound(name, folder)
             line[place] = value
             if found := fault([*name.split(), *line]):
                 yield f"{name} argument {place + 1}: {value[:40]!r}", found
+
+
+def some(name: str, every: int) -> list[str]:
+    """One in so many of the values, others for each name and the same in each run."""
+    return [value for value, _ in arguments.some(dict.fromkeys(WRONG), name, every)]
 
 
 def places_of(name: str) -> range:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.fuzz.arguments import WRONG, Call, fault, group, references
+from tests.fuzz.arguments import WRONG, Call, fault, group, references, some
 
 import byteatlas as ba
 from byteatlas.values import replace
@@ -88,11 +88,11 @@ def tried(parameter: str) -> Mapping[str, Any]:
     return VALUES if parameter == "values" else WRONG
 
 
-def faults(name: str, call: Call) -> Iterator[tuple[str, str]]:
+def faults(name: str, call: Call, every: int = 1) -> Iterator[tuple[str, str]]:
     """(call, what came out) of each argument that others put in the place of a sound one."""
     function, sound = call
     for parameter in sound():
-        for shown, value in tried(parameter).items():
+        for shown, value in some(tried(parameter), name + parameter, every):
             if found := fault(partial(function, **{**sound(), parameter: value})):
                 yield f"{name}({parameter}={shown})", found
 
@@ -113,12 +113,12 @@ PLACES: dict[str, tuple[str, ba.Access]] = {
 """Where nothing is, each by another back end: only what is handed in decides."""
 
 
-def storage_faults(place: str) -> Iterator[tuple[str, str]]:
+def storage_faults(place: str, every: int = 1) -> Iterator[tuple[str, str]]:
     """(option, what came out) of wrong contents of ``storage_options``."""
     url, sound = PLACES[place]
     quick = replace(sound, retry=ba.Retry(tries=1, idle=1.0))
     for name in STORAGE:
-        for shown, value in WRONG.items():
+        for shown, value in some(WRONG, place + name, every):
             options = {**quick.storage_options, name: value}
 
             def act(options: Any = options) -> object:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fuzz.arguments import fault
+from tests.fuzz.arguments import EVERY, fault
 from tests.fuzz.methods import PLACES, calls, faults, storage_faults
 
 import byteatlas as ba
@@ -39,7 +39,7 @@ def test_methods(name: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of NumPy, for ragged lists; it is not what is looked at here
         assert fault(partial(call[0], **call[1]())) is None
-        assert dict(faults(name, call)) == {}
+        assert dict(faults(name, call, EVERY)) == {}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -47,7 +47,7 @@ def test_storage_options(place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.chdir(tmp_path)
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
-    assert dict(storage_faults(place)) == {}
+    assert dict(storage_faults(place, EVERY)) == {}
 
 
 @pytest.mark.parametrize(
