@@ -9,7 +9,6 @@ from byteatlas.arguments import NAMED, TEXT, Kind, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.io.retry import RETRY, Retry
 from byteatlas.io.urls import last_link, place, under
-from byteatlas.masking import masked
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
@@ -94,6 +93,8 @@ class StorageOptions(Mapping[str, JSON]):
         return StorageOptions, (dict(self), self.backend, self.providers, self.retry)
 
     def __repr__(self) -> str:
+        from byteatlas.masking import masked
+
         below = {p: ", ".join(options) for p, options in self.by_prefix.items()}
         names = [f"{masked(k)}: ({below[k]})" if k in below else k for k in self]
         names += [f"{masked(prefix)}: {_name(provider)}" for prefix, provider in self.providers]
@@ -145,6 +146,8 @@ def check_contents(options: StorageOptions) -> None:
     for prefix, some in {"": options.common, **options.by_prefix}.items():
         for name, kind in CONTENTS.items():
             if name in some and not kind.test(some[name]):
+                from byteatlas.masking import masked
+
                 where = f" for {masked(prefix)}" if prefix else ""
                 raise wrong(f"storage option {name}{where}", some[name], kind.words)
 

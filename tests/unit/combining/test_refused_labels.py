@@ -50,7 +50,8 @@ def test_values_that_are() -> None:
 
 
 def read(found: VirtualArray) -> Any:
-    return ba.open(found)[...]
+    opened: Any = ba.open(found)
+    return opened[...]
 
 
 def test_coordinates_that_select_nothing() -> None:
@@ -63,6 +64,7 @@ def test_coordinates_that_select_nothing() -> None:
         select_by_value(VirtualGroup(arrays={"lat": line}), {"lta": 1}, read=read)
 
 
+named: Callable[..., ba.FromName] = ba.FromName
 make: Callable[..., ba.CombineOptions] = ba.CombineOptions
 OPTIONS: Mapping[str, tuple[Callable[[], object], str]] = {
     "number": (lambda: make(concat=3), "concat is int; a name or a list of names was expected"),
@@ -70,8 +72,8 @@ OPTIONS: Mapping[str, tuple[Callable[[], object], str]] = {
     "empty": (lambda: make(concat=("",)), "concat has an empty name; a dimension has a name"),
     "order": (lambda: make(concat=("t",), order="up"), "order is 'up'; known: coordinate, given"),
     "coords": (lambda: make(concat=("t",), coords=3), "coords is "),
-    "pattern": (lambda: ba.FromName("("), "'(' is not a regular expression: "),
-    "bytes": (lambda: ba.FromName(re.compile(b"a")), "a regular expression of text was expected"),  # type: ignore[arg-type]
+    "pattern": (lambda: named("("), "'(' is not a regular expression: "),
+    "bytes": (lambda: named(re.compile(b"a")), "a regular expression of text was expected"),
 }
 
 

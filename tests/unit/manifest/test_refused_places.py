@@ -149,9 +149,11 @@ def test_prefixes_and_patterns_that_no_source_has() -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "(?P<a"])
 def test_regular_expressions_that_are_none(pattern: str) -> None:
-    for use in (lambda rename: rename.check_used(["a"]), lambda rename: rename.function()):
-        with pytest.raises(BadRequest, match=r"^regular expression '"):
-            use(Rename(pattern=pattern))
+    rename = Rename(pattern=pattern)
+    with pytest.raises(BadRequest, match=r"^regular expression '"):
+        rename.check_used(["a"])
+    with pytest.raises(BadRequest, match=r"^regular expression '"):
+        rename.function()
 
 
 @pytest.mark.parametrize("wanted", [slice(9, None), slice(None, 9), slice(-9, None), slice(None, -9)])
