@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from byteatlas.errors import SourceChanged
 from byteatlas.io.source import Source
-from byteatlas.manifest.json.text.structure import TOP_MEMBERS, DocumentSink
+from byteatlas.manifest.json.text.structure import LAST, TOP_MEMBERS, DocumentSink
 from byteatlas.manifest.json.text.tokens import EntriesSink
 from byteatlas.manifest.options import MapReadOptions
 from byteatlas.types import JSON
@@ -36,6 +36,8 @@ class ParsedText:
         for key, value in parts.references.items():
             if type(value) is not list:
                 sink.other(key, value, 0, 0)
+            elif key[-1:] in LAST:
+                sink.reference(key)
         self._documents = sink.documents
 
     @classmethod
