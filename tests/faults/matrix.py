@@ -84,7 +84,8 @@ def run(place: Place, operations: Mapping[str, Operation], found: Findings, shor
                         end = "error"  # the map is of the file that the server spoke of, and reading it says so
                     if end not in OF_TIME or took.lost < RETRY.idle:
                         break
-                    found.repeated += 1
+                    found.once_more()
+                    print(f"made again: {what}: {end}: {said}; {took}", flush=True)
                     _adapt(place, found)
                 found.ends[end] += 1
                 if end not in ("right", "error"):
