@@ -12,6 +12,8 @@ from byteatlas.types import Buffer
 
 TEMPORARY = ".byteatlas-part-"
 """How names of values that are being written begin; they are not listed."""
+UNFINISHED = ".byteatlas-copy.json"
+"""The key that records how far a copy has come; removed when it is complete."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from byteatlas.errors import InvalidMetadata, NotFound, Unsupported
 from byteatlas.meta import v1, v2, v3
 from byteatlas.meta.model import ArrayMeta, EncodingColumn, GroupMeta
 from byteatlas.meta.names import legal_name
-from byteatlas.store.base import Store, check_path
+from byteatlas.store.base import UNFINISHED, Store, check_path
 from byteatlas.store.documents import MOST_BYTES, load_object
 from byteatlas.types import JSON, Buffer
 from byteatlas.values import dataclass
@@ -60,10 +60,15 @@ class Nodes:
         if found is None and self._implicit(clean, 0):
             return GroupMeta()
         if found is None:
-            raise NotFound(
-                f"no array or group {clean!r} in {self._store.url}" if clean else f"no Zarr in {self._store.url}"
-            )
+            raise NotFound(self._nothing_at(clean))
         return found
+
+    def _nothing_at(self, path: str) -> str:
+        """What to say of a path that leads to no node."""
+        url = self._store.url
+        if self._store.get(UNFINISHED) is not None:
+            return f"{url} is an unfinished copy: the same copy once more goes on with it"
+        return f"no array or group {path!r} in {url}" if path else f"no Zarr in {url}"
 
     def kind(self, path: str) -> NodeKind | None:
         """What is at a path, without reading more of it than needed; None for nothing."""

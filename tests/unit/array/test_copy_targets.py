@@ -18,12 +18,12 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import byteatlas as ba
 from byteatlas.array.writing.create import array_meta
-from byteatlas.array.writing.journal import JOURNAL
 from byteatlas.array.writing.write import create_array, create_group
 from byteatlas.cli.app import run
-from byteatlas.errors import Conflict, FetchFailed, Forbidden
+from byteatlas.errors import Conflict, FetchFailed, Forbidden, NotFound
 from byteatlas.progress import Progress
 from byteatlas.store import write as store_write
+from byteatlas.store.base import UNFINISHED
 from byteatlas.store.memory import MemoryStore
 from byteatlas.store.remote import RemoteStore
 from byteatlas.types import Buffer
@@ -65,9 +65,9 @@ def test_into_a_url(memory: str) -> None:
     assert (report.arrays, report.nbytes) == (2, VALUES.nbytes + MORE.nbytes)
     check(memory)
     system = fsspec.filesystem("memory")
-    files = [path for path in system.find("/byteatlas-copy") if JOURNAL not in path]
+    files = [path for path in system.find("/byteatlas-copy") if UNFINISHED not in path]
     assert 0 < sum(system.size(path) for path in files) < report.written
-    assert not any(JOURNAL in path for path in system.find("/byteatlas-copy"))
+    assert not any(UNFINISHED in path for path in system.find("/byteatlas-copy"))
     with pytest.raises(Conflict, match="already"):
         ba.copy(source(), memory)
 
@@ -82,6 +82,17 @@ def test_into_a_mapping_and_a_folder(tmp_path: Path) -> None:
     alone = ba.open(tmp_path / "b.zarr")
     assert isinstance(alone, ba.Array)
     np.testing.assert_array_equal(alone[...], MORE)
+
+
+def check_unfinished(target: str) -> None:
+    """What can be opened of a copy that broke off is whole: chunks that are still to come are no fill values."""
+    said = []
+    for whole in (check, lambda url: np.testing.assert_array_equal(ba.open(url, path="a")[...], VALUES)):
+        try:
+            whole(target)
+        except NotFound as error:
+            said.append(str(error))
+    assert all("unfinished copy" in text for text in said)
 
 
 class _Stops(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
@@ -121,6 +132,7 @@ def test_a_stopped_copy_goes_on_where_nothing_can_be_listed(stopping: type[_Stop
         with pytest.raises(FetchFailed, match="dead"):
             ba.copy(source(), memory, options=SMALL)
         stopping.left = 10**9
+        check_unfinished(memory)
         ba.copy(source(), memory, options=SMALL)
         assert stopping.chunks <= chunks + 1  # what was done is not done again
         check(memory)

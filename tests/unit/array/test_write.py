@@ -13,13 +13,13 @@ from byteatlas.array import Array, Group, open_node, open_store
 from byteatlas.array.writing.copy import CopyOptions, copy, region_shape
 from byteatlas.array.writing.create import array_meta
 from byteatlas.array.writing.documents import consolidate
-from byteatlas.array.writing.journal import JOURNAL
 from byteatlas.array.writing.options import ArrayWriteOptions
 from byteatlas.array.writing.write import create_array, create_group, open_writable
 from byteatlas.errors import BadRequest, BadSelection, Conflict, NotFound
 from byteatlas.manifest.model import VirtualGroup
 from byteatlas.meta import dtypes
 from byteatlas.meta.model import CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
+from byteatlas.store.base import UNFINISHED
 from byteatlas.store.directory import DirectoryStore
 from byteatlas.store.memory import MemoryStore
 from byteatlas.types import Buffer
@@ -208,7 +208,7 @@ def test_copies_equal_their_source(tmp_path: Path, options: CopyOptions) -> None
     for path, values in want.items():
         np.testing.assert_array_equal(made[path][...], values)
     assert [s for s in seen if s[1] == s[2]][-1][0] == "g/b"
-    assert store.get(JOURNAL) is None
+    assert store.get(UNFINISHED) is None
 
 
 class _Stops(MemoryStore):

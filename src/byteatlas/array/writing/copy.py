@@ -34,8 +34,8 @@ from byteatlas.meta.attributes import FILL
 from byteatlas.meta.compare import fingerprint
 from byteatlas.meta.model import ArrayMeta, ChunkKeys, CodecSpec, Encoding, GroupMeta, RectilinearGrid, RegularGrid
 from byteatlas.store.base import WritableStore, check_path
-from byteatlas.store.counted import Counted
 from byteatlas.store.nodes import Nodes
+from byteatlas.store.withheld import Withheld
 from byteatlas.types import Shape
 from byteatlas.values import dataclass, replace
 
@@ -117,13 +117,14 @@ def copy(
     """Copy an array or a group and all below it into a store, which need not be able to list its keys.
 
     Every value of the copy equals the source's. A copy that was stopped is taken up where it was, when the source and
-    the options are the same.
+    the options are the same. Metadata come last: until then the store holds no node, and nobody reads fill values where
+    something is still to come.
 
     Raises:
         Conflict: the store holds something else, or a copy made with other options.
         Unsupported: an array that ``zarr_format`` cannot express.
     """
-    counted = Counted(store)
+    held = Withheld(store)
     arrays = [("", node)] if isinstance(node, Array) else [(p, n) for p, n in node.walk() if isinstance(n, Array)]
     _check_paths([path for path, _ in arrays])
     _check_names({path: array.ndim for path, array in arrays}, options)
@@ -133,21 +134,22 @@ def copy(
     prints = {path: _fingerprint(array, plans[path], options) for path, array in arrays}
     levels = levels_for(dict(arrays), plans, options.levels, options.memory)
     prints.update({level.path: _level_print(prints[level.of], level, options) for level in levels})
-    journal = Journal.load(counted, prints, resume=options.resume)
+    journal = Journal.load(held, prints, resume=options.resume)
     journal.save()
     if isinstance(node, Group):
-        _groups(node, counted, options)
+        _groups(node, held, options)
     for path, array in arrays:
-        _copy_array(path, array, plans[path], counted, options, journal, progress)
+        _copy_array(path, array, plans[path], held, options, journal, progress)
     for level in levels:
-        _copy_array(level.path, level.source, level.target, counted, options, journal, progress)
+        _copy_array(level.path, level.source, level.target, held, options, journal, progress)
     if levels and isinstance(node, Group) and options.levels is not None:
-        finish(node, counted, levels, options.levels, options.write)
+        finish(node, held, levels, options.levels, options.write)
     if options.consolidated and isinstance(node, Group):
-        consolidate(counted, [*(path for path, _ in node.walk()), *paths_of(levels, node)])
+        consolidate(held, [*(path for path, _ in node.walk()), *paths_of(levels, node)])
+    held.release()
     journal.close()
     values = sum(a.nbytes for _, a in arrays) + sum(level.source.size * level.source.dtype.itemsize for level in levels)
-    return CopyReport(len(arrays) + len(levels), values, counted.written)
+    return CopyReport(len(arrays) + len(levels), values, held.written)
 
 
 def _level_print(base: str, level: CopyLevel, options: CopyOptions) -> str:

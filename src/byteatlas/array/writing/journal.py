@@ -6,14 +6,11 @@ import json
 from collections.abc import Mapping
 
 from byteatlas.errors import Conflict, shortlist
-from byteatlas.store.base import WritableStore
+from byteatlas.store.base import UNFINISHED, WritableStore
 from byteatlas.store.documents import load_object
 from byteatlas.store.nodes import Nodes
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
-
-JOURNAL = ".byteatlas-copy.json"
-"""The key that records how far a copy has come; removed when it is complete."""
 
 
 @dataclass(slots=True)
@@ -35,7 +32,7 @@ class Journal:
 
         Raises `Conflict` for a store that holds something else, or the copy of something else.
         """
-        data = store.get(JOURNAL)
+        data = store.get(UNFINISHED)
         if data is None:
             if Nodes(store, consolidated=False).kind("") is not None:
                 raise Conflict([f"{store.url} holds Zarr nodes already"], "copy")
@@ -46,7 +43,7 @@ class Journal:
             return Journal(store, prints, {})
         if not resume:
             raise Conflict([f"{store.url} holds an unfinished copy (resume takes it up)"], "copy")
-        found = load_object(data, f"{store.url}/{JOURNAL}")
+        found = load_object(data, f"{store.url}/{UNFINISHED}")
         if found.get("arrays") != dict(prints):
             raise Conflict([f"{store.url} holds an unfinished copy of another source, or with other options"], "copy")
         done: dict[str, JSON] = found.get("done", {})
@@ -57,8 +54,8 @@ class Journal:
         self.save()
 
     def save(self) -> None:
-        self.store.set(JOURNAL, json.dumps({"arrays": dict(self.prints), "done": self.done}).encode())
+        self.store.set(UNFINISHED, json.dumps({"arrays": dict(self.prints), "done": self.done}).encode())
 
     def close(self) -> None:
         """The copy is complete."""
-        self.store.delete(JOURNAL)
+        self.store.delete(UNFINISHED)
