@@ -152,5 +152,20 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     item = validated(json.loads((tmp_path / "item.json").read_text()))
     assert (item["id"], item["bbox"]) == ("me", [0.0, 1.0, 2.0, 3.0])
     assert capsys.readouterr().out.startswith("wrote ")
+    assert run(["stac", str(path), "-o", str(tmp_path / "item.json"), "--id", "again"]) == 0
+    assert json.loads((tmp_path / "item.json").read_text())["id"] == "again"
+    capsys.readouterr()
     assert run(["stac", str(path)]) == 0
     assert json.loads(capsys.readouterr().out)["assets"]["map"]["href"] == str(path)
+
+
+def test_the_command_replaces_items_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made(tmp_path / "a.nc")
+    ba.write(ba.scan(path), tmp_path / "map.json")
+    (tmp_path / "link.json").symlink_to(path)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    for name in ("a.nc", "map.json", "link.json"):
+        assert run(["stac", str(path), "-o", str(tmp_path / name)]) != 0
+        assert "is no STAC Item" in capsys.readouterr().err
+    assert run(["stac", str(path), "-o", str(tmp_path / "no" / "item.json")]) != 0
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
