@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from byteatlas.api.indexing import is_remote_archive, load_among
@@ -165,21 +164,20 @@ def inputs_as_groups(
     groups: list[VirtualGroup] = []
     names: list[str] = []
     sharing, documents = Sharing(), SharedDocuments()
-    with closing(_loaded(given, access, documents)) as loaded:  # an error must not leave its threads to others
-        for i, (item, node) in enumerate(zip(given, loaded, strict=True)):
-            name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else _name(item, i)
-            if isinstance(node, VirtualArray):
-                raise BadRequest(f"{name} is a single array; only groups can be combined")
-            groups.append(node if isinstance(item, VirtualGroup) else sharing.group(node))
-            names.append(name)
-            if progress is not None:
-                progress(Progress("combine", name, i + 1, len(given)))
+    for i, (item, node) in enumerate(zip(given, _loaded(given, access, documents), strict=True)):
+        name = first_url(item.arrays, i) if isinstance(item, VirtualGroup) else _name(item, i)
+        if isinstance(node, VirtualArray):
+            raise BadRequest(f"{name} is a single array; only groups can be combined")
+        groups.append(node if isinstance(item, VirtualGroup) else sharing.group(node))
+        names.append(name)
+        if progress is not None:
+            progress(Progress("combine", name, i + 1, len(given)))
     return groups, names
 
 
 def _loaded(
     given: Sequence[Input | str], access: Access | None, documents: SharedDocuments
-) -> Generator[VirtualTree | VirtualArray, None, None]:
+) -> Iterator[VirtualTree | VirtualArray]:
     """The inputs, loaded, in their order. Archives on servers are scanned side by side: most of it is waiting."""
     remote = [isinstance(item, (str, os.PathLike)) and is_remote_archive(os.fspath(item)) for item in given]
     if sum(remote) < 2:

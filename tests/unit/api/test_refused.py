@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from tests.maps import array
 
 import byteatlas as ba
-from byteatlas.api import combination
 from byteatlas.api.forecasts import _on_diagonal, _seconds
 from byteatlas.api.kerchunk import _cast, _with_units
 from byteatlas.api.opening import opened
@@ -232,25 +230,7 @@ def test_a_fill_value_may_be_any_number(fill: Any) -> None:
     bare = VirtualArray(replace(X.meta, fill_value=None, dimension_names=("x",)), X.manifest)
     masked = ba.mask(VirtualGroup(arrays={"v": bare}), {}, fill=fill)
     assert masked.arrays.keys() == {"v"}
+    wrong: Any
     for wrong in (True, "7", [7]):
         with pytest.raises(BadRequest, match="a number, or None was expected"):
             ba.mask(VirtualGroup(arrays={"v": bare}), {}, fill=wrong)
-
-
-def test_an_error_ends_what_loads_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, and not when somebody clears the error away: threads wait there."""
-    ended: list[bool] = []
-
-    def loaded(given: Any, *_: Any) -> Iterator[VirtualGroup]:
-        try:
-            yield from given
-        finally:
-            ended.append(True)
-
-    def progress(_: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(combination, "_loaded", loaded)
-    with pytest.raises(ZeroDivisionError) as caught:
-        combination.inputs_as_groups([GROUP, GROUP], None, progress)
-    assert ended, caught
