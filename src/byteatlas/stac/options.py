@@ -6,9 +6,17 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
+from byteatlas.arguments import FLAG, NAMED, TEXT, accept_fields, whole
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
+
+STAC_OPTIONS = {
+    **dict.fromkeys(("id", "start", "end"), TEXT | None),
+    "sources": FLAG,
+    "most_sources": whole(),
+    "properties": NAMED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +41,31 @@ class StacOptions:
     properties: Mapping[str, JSON] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        accept_fields(STAC_OPTIONS, self)
         if self.bbox is not None:
             _check_bbox(self.bbox)
-        for name, text in (("start", self.start), ("end", self.end)):
-            if text is not None:
-                _check_time(name, text)
+        times = [_time(name, text) for name, text in (("start", self.start), ("end", self.end)) if text is not None]
+        if times != sorted(times):
+            raise BadRequest(f"start ({self.start}) is after end ({self.end})")
 
 
-def _check_bbox(bbox: tuple[float, ...]) -> None:
-    if len(bbox) != 4 or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in bbox):
+def _check_bbox(bbox: object) -> None:
+    if (
+        not isinstance(bbox, (tuple, list))
+        or len(bbox) != 4
+        or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in bbox)
+    ):
         raise BadRequest("bbox is west, south, east, north in degrees")
     west, south, east, north = bbox
     if not (-90 <= south <= north <= 90 and abs(west) <= 180 and abs(east) <= 180):
         raise BadRequest("bbox is west, south, east, north: longitudes of -180 to 180, latitudes of -90 to 90")
 
 
-def _check_time(name: str, text: str) -> None:
+def _time(name: str, text: str) -> datetime:
     try:
         known = datetime.fromisoformat(text)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise BadRequest(f"{name} is a time such as 2024-01-31T00:00:00Z") from error
     if known.tzinfo is None:
         raise BadRequest(f"{name} is a time with its zone, such as 2024-01-31T00:00:00Z")
+    return known

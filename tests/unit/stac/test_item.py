@@ -141,9 +141,17 @@ def test_what_cannot_be_told_is_asked_for(tmp_path: Path) -> None:
         ba.stac_item(ba.scan(str(made(tmp_path / "a.nc"))))
     with pytest.raises(ba.BadRequest, match="password or a signature"):
         ba.stac_item(made(tmp_path / "a.nc"), href="https://h/a.json?X-Amz-Signature=1")
-    for options in ({"bbox": (0, 9, 1, 8)}, {"start": "today"}, {"start": "2024-01-31"}):
+    slips: list[dict[str, Any]] = [
+        {"bbox": (0, 9, 1, 8)}, {"bbox": 5}, {"bbox": "0189"}, {"start": "today"}, {"start": "2024-01-31"},
+        {"start": "2024-02-01T00:00:00Z", "end": "2024-01-31T00:00:00Z"}, {"id": 3}, {"sources": "no"},
+        {"most_sources": "x"}, {"properties": [1]},
+    ]  # fmt: skip
+    for options in slips:
         with pytest.raises(ba.BadRequest):
             ba.StacOptions(**options)
+    number: Any = 3
+    with pytest.raises(ba.BadRequest, match="href is int"):
+        ba.stac_item(made(tmp_path / "a.nc"), href=number)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
