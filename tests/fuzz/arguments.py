@@ -126,6 +126,9 @@ def calls(folder: Path, file: str) -> dict[str, Call]:
         "georeference": (ba.georeference, lambda: {"target": references(), "path": "x", **common}),
         "levels_of": (ba.levels_of, lambda: {"group": ba.open(references())}),
         "from_virtual": (ba.from_virtual, lambda: {"dataset": None}),
+        "stac_item": (ba.stac_item, lambda: {
+            "target": references(), "href": "a.json", "options": ba.StacOptions(start=START),
+            **common}),
         "zarr_store": (ba.zarr_store, lambda: {"target": references(), "normalise": False, "options": None, **common}),
     }  # fmt: skip
 
@@ -156,6 +159,9 @@ def used(kind: type[Any], file: str, folder: Path) -> Callable[[Any], object]:
         ba.MultiZarrOptions: lambda made: ba.multi_zarr(
             [references()] * 2, "t", {"t": "INDEX"}, **{name: getattr(made, name) for name in MULTI}
         ),
+        ba.StacOptions: lambda made: ba.stac_item(
+            references(), href="a.json", options=made if made.start else replace(made, start=made.end or START)
+        ),
         ba.FromAttribute: lambda made: _coordinates(made),
         ba.FromName: lambda made: _coordinates(made),
         ba.FromVariable: lambda made: _coordinates(made),
@@ -169,11 +175,12 @@ def _coordinates(source: Any) -> object:
     return ba.combine([group()] * 2, "t", coords={"t": source})
 
 
+START = "2024-01-31T00:00:00Z"
 MULTI = ("coo_dtypes", "identical_dims", "preprocess", "postprocess", "inline_threshold")
 OPTIONS: Mapping[Any, Mapping[str, Any]] = {
     ba.Access: {}, ba.Retry: {}, ba.Policy: {}, ba.ReadOptions: {}, ba.ScanOptions: {}, ba.VerifyOptions: {},
     ba.MapWriteOptions: {}, ba.CopyOptions: {}, ba.LevelOptions: {"factors": (2,)}, ba.ArrayWriteOptions: {},
-    ba.CombineOptions: {"concat": ("t",), "coords": {"t": ba.ByOrder()}}, ba.MultiZarrOptions: {},
+    ba.CombineOptions: {"concat": ("t",), "coords": {"t": ba.ByOrder()}}, ba.MultiZarrOptions: {}, ba.StacOptions: {},
     ba.FromAttribute: {"name": "a"}, ba.FromName: {"pattern": re.compile("a(.)")}, ba.FromVariable: {},
     ba.Compute: {"function": lambda n, name, group: n}, ba.Values: {"values": (1, 2)},
 }  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 from tests.archives import small_archive
 from tests.serving import get, get_many, served
 
+from byteatlas.errors import BadRequest
 from byteatlas.serving import ServeOptions, app
 from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.limits import Gate, Room
