@@ -12,7 +12,7 @@ from byteatlas.io.policy import Policy
 from byteatlas.io.retry import RETRY, Retry
 from byteatlas.io.source import Source
 from byteatlas.io.stamp import Check
-from byteatlas.io.storage_options import NO_OPTIONS, Providers, StorageOptions, providers_of
+from byteatlas.io.storage_options import NO_OPTIONS, Providers, StorageOptions, check_contents, providers_of
 from byteatlas.io.urls import place
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
@@ -93,6 +93,7 @@ class Access:
         given = StorageOptions.of(self.storage_options)
         backend = given.backend if self.backend is None else self.backend
         accept(ACCESS, backend=backend)
+        check_contents(given)
         providers = providers_of(self.credentials) or given.providers
         object.__setattr__(self, "backend", backend)
         object.__setattr__(self, "credentials", providers)

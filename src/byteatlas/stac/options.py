@@ -6,17 +6,10 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from byteatlas.arguments import FLAG, NAMED, TEXT, accept_fields, whole
+from byteatlas.arguments import FLAG, NAMED, TEXT, accept_fields, made_by, whole
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
-
-STAC_OPTIONS = {
-    **dict.fromkeys(("id", "start", "end"), TEXT | None),
-    "sources": FLAG,
-    "most_sources": whole(),
-    "properties": NAMED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +42,19 @@ class StacOptions:
             raise BadRequest(f"start ({self.start}) is after end ({self.end})")
 
 
-def _check_bbox(bbox: object) -> None:
-    if (
-        not isinstance(bbox, (tuple, list))
-        or len(bbox) != 4
-        or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in bbox)
-    ):
+STAC_OPTIONS = {
+    "id": TEXT | None,
+    "bbox": made_by(tuple, list, words="(west, south, east, north) in degrees") | None,
+    "start": TEXT | None,
+    "end": TEXT | None,
+    "sources": FLAG,
+    "most_sources": whole(),
+    "properties": NAMED,
+}
+
+
+def _check_bbox(bbox: tuple[float, ...]) -> None:
+    if len(bbox) != 4 or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in bbox):
         raise BadRequest("bbox is west, south, east, north in degrees")
     west, south, east, north = bbox
     if not (-90 <= south <= north <= 90 and abs(west) <= 180 and abs(east) <= 180):
@@ -64,7 +64,7 @@ def _check_bbox(bbox: object) -> None:
 def _time(name: str, text: str) -> datetime:
     try:
         known = datetime.fromisoformat(text)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise BadRequest(f"{name} is a time such as 2024-01-31T00:00:00Z") from error
     if known.tzinfo is None:
         raise BadRequest(f"{name} is a time with its zone, such as 2024-01-31T00:00:00Z")

@@ -132,7 +132,7 @@ def _made(url: str, options: Mapping[str, Any], retry: Retry) -> tuple[Any, str]
     """fsspec's file system for a URL, and the path in it."""
     from fsspec.core import url_to_fs
 
-    from byteatlas.io.sources.option_names import for_links
+    from byteatlas.io.sources.option_names import for_links, unsuitable
 
     url = _in_lower_case(url)
     try:
@@ -141,7 +141,7 @@ def _made(url: str, options: Mapping[str, Any], retry: Retry) -> tuple[Any, str]
         protocol = protocol_of(url.rpartition("::")[2])
         raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
     except TypeError as error:
-        raise BadRequest(f"{url} cannot be opened with these storage options: {error}") from error
+        raise unsuitable(url, error) from error
     except backend_errors() as error:
         if isinstance(error, BadRequest):
             raise

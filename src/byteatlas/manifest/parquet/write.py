@@ -43,8 +43,6 @@ def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, t
     Raises:
         Unsupported: an array that no metadata version can express.
     """
-    if options.record_size < 1:
-        raise BadRequest("record_size must be at least 1")
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
     with Behind(folder, arrays) as sink:
