@@ -112,7 +112,8 @@ class Access:
         if access is None:
             if storage_options is None and policy is None:
                 return DEFAULT
-            return Access({} if storage_options is None else storage_options, policy)
+            retry = getattr(storage_options, "retry", RETRY)  # of an Access that they were taken from
+            return Access({} if storage_options is None else storage_options, policy, retry=retry)
         if storage_options is not None or policy is not None:
             raise BadRequest("access= says it all: give storage_options and policy as Access(storage_options, policy)")
         if not isinstance(access, Access):
