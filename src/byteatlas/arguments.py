@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
 from operator import index
 from typing import Any, NamedTuple
 
@@ -75,6 +76,11 @@ def is_whole(value: object) -> bool:
         return False
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of Python or of NumPy, NaN too; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def whole(least: int = 0, most: int = (1 << 63) - 1) -> Kind:
     """A whole number within these bounds."""
     words = f"a whole number from {least}" + (f" to {most}" if most < (1 << 63) - 1 else " on")
@@ -117,11 +123,7 @@ def _path(value: object) -> bool:
 TEXT = made_by(str, words="text")
 FLAG = made_by(bool, words="True or False")
 FUNCTION = Kind(lambda value: callable(value) and not isinstance(value, type), "a function")
-NUMBER = Kind(
-    lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and value == value,
-    "a number",
-    True,
-)
+NUMBER = Kind(lambda value: is_number(value) and value == value, "a number", True)
 FINITE = Kind(lambda value: NUMBER.test(value) and abs(value) < float("inf"), "a finite number", True)
 PATH = Kind(_path, "a path or URL")
 NAMED = Kind(_named, "a dict whose keys are text")
@@ -134,7 +136,7 @@ VERBS: Mapping[str, Kind] = {
     "consolidated": FLAG,
     "coo_map": NAMED | None,
     "dimension_names": listed(TEXT | None, "a list of text (or None for axes without a name)") | None,
-    "fill": NUMBER | None,
+    "fill": Kind(is_number, "a number", True) | None,
     "format": TEXT | None,
     "href": TEXT | None,
     "keep_cut": FLAG,

@@ -108,18 +108,22 @@ class _Shards:
     def blocks(self) -> Iterator[ChunkNumbers]:
         """All inner chunks, shard by shard, some shards at a time: each index is needed once."""
         counts = chunk_counts(self.shape, RegularGrid(self.outer))
-        total, each = math.prod(counts), math.prod(o // i for o, i in zip(self.outer, self.inner, strict=True))
-        step = max(1, AT_ONCE // each)
+        total, step = math.prod(counts), max(1, AT_ONCE // max(1, math.prod(self._of_one())))
         for begin in range(0, total, step):
             yield self._within(np.arange(begin, min(begin + step, total), dtype=np.int64), counts)
+
+    def _of_one(self) -> Shape:
+        """Inner chunks of a shard along each axis, as far as the array reaches: a shard may be much larger than it."""
+        grid = chunk_counts(self.shape, RegularGrid(self.inner))
+        return tuple([min(o // i, n) for o, i, n in zip(self.outer, self.inner, grid, strict=True)])
 
     def _within(self, shards: NDArray[np.int64], counts: Shape) -> ChunkNumbers:
         if not self.shape:
             return ChunkNumbers(shards)
         per_shard = tuple(o // i for o, i in zip(self.outer, self.inner, strict=True))
         grid = chunk_counts(self.shape, RegularGrid(self.inner))
-        local = np.unravel_index(np.arange(math.prod(per_shard)), per_shard)
-        flat = np.zeros((len(shards), math.prod(per_shard)), np.int64)
+        local = np.unravel_index(np.arange(math.prod(self._of_one())), self._of_one())
+        flat = np.zeros((len(shards), len(local[0])), np.int64)
         inside = np.ones(flat.shape, np.bool_)
         for position, within, n, count in zip(np.unravel_index(shards, counts), local, per_shard, grid, strict=True):
             at = position[:, None] * n + within[None, :]

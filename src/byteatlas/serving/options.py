@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from byteatlas.arguments import NUMBER, accept_fields
 from byteatlas.errors import BadRequest
 from byteatlas.io.policy import Policy
 from byteatlas.normalised.options import ServedCompression, check_compression
@@ -10,6 +11,10 @@ from byteatlas.values import dataclass
 LOOPBACK_ORIGINS = ("http://localhost", "http://127.0.0.1", "http://[::1]")
 """Pages of this machine, on any port."""
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+
+ABOVE_ZERO = ("most_requests", "most_per_client", "most_bytes", "most_chunk", "threads", "timeout")
+FROM_ZERO = ("cache_bytes", "max_age", "most_references")
+SERVE_OPTIONS = dict.fromkeys((*ABOVE_ZERO, *FROM_ZERO), NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,10 @@ class ServeOptions:
 
     def __post_init__(self) -> None:
         check_compression(self.compression)
-        for name in ("most_requests", "most_per_client", "most_bytes", "most_chunk", "threads", "timeout"):
+        accept_fields(SERVE_OPTIONS, self)
+        for name in ABOVE_ZERO:
             if getattr(self, name) <= 0:
                 raise BadRequest(f"{name} is {getattr(self, name)}; a number above 0 was expected")
-        for name in ("cache_bytes", "max_age", "most_references"):
+        for name in FROM_ZERO:
             if getattr(self, name) < 0:
                 raise BadRequest(f"{name} is {getattr(self, name)}; 0 or more was expected")

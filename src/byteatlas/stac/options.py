@@ -37,9 +37,9 @@ class StacOptions:
         accept_fields(STAC_OPTIONS, self)
         if self.bbox is not None:
             _check_bbox(self.bbox)
-        for name, text in (("start", self.start), ("end", self.end)):
-            if text is not None:
-                _check_time(name, text)
+        times = [_time(name, text) for name, text in (("start", self.start), ("end", self.end)) if text is not None]
+        if times != sorted(times):
+            raise BadRequest(f"start ({self.start}) is after end ({self.end})")
 
 
 STAC_OPTIONS = {
@@ -61,10 +61,11 @@ def _check_bbox(bbox: tuple[float, ...]) -> None:
         raise BadRequest("bbox is west, south, east, north: longitudes of -180 to 180, latitudes of -90 to 90")
 
 
-def _check_time(name: str, text: str) -> None:
+def _time(name: str, text: str) -> datetime:
     try:
         known = datetime.fromisoformat(text)
     except (TypeError, ValueError) as error:
         raise BadRequest(f"{name} is a time such as 2024-01-31T00:00:00Z") from error
     if known.tzinfo is None:
         raise BadRequest(f"{name} is a time with its zone, such as 2024-01-31T00:00:00Z")
+    return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from byteatlas.combining.chunks.small_arrays import inline_array
 from byteatlas.combining.model import CombineOptions
 from byteatlas.errors import BadRequest, NotFound
 from byteatlas.io.access import DEFAULT
-from byteatlas.manifest.model import VirtualGroup
+from byteatlas.manifest.model import VirtualArray, VirtualGroup
 from byteatlas.scanning.contract import ScanOptions
 from byteatlas.values import replace
 
@@ -222,3 +223,14 @@ def test_groups_that_a_file_does_not_have(tmp_path: Path) -> None:
 
 def test_json_of_a_single_array(single: str) -> None:
     assert ".zarray" in json.loads(Path(single).read_text())["refs"]
+
+
+@pytest.mark.parametrize("fill", [math.nan, np.float32(7), np.int64(7), 7])
+def test_a_fill_value_may_be_any_number(fill: Any) -> None:
+    bare = VirtualArray(replace(X.meta, fill_value=None, dimension_names=("x",)), X.manifest)
+    masked = ba.mask(VirtualGroup(arrays={"v": bare}), {}, fill=fill)
+    assert masked.arrays.keys() == {"v"}
+    wrong: Any
+    for wrong in (True, "7", [7]):
+        with pytest.raises(BadRequest, match="a number, or None was expected"):
+            ba.mask(VirtualGroup(arrays={"v": bare}), {}, fill=wrong)

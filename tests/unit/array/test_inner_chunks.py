@@ -39,6 +39,12 @@ def expected() -> Any:
     return wanted
 
 
+def test_a_shard_much_larger_than_the_array_takes_the_arrays_memory_only() -> None:
+    shards = module._Shards((3, 5), (1 << 20, 1 << 20), (1, 2))
+    (numbers,) = shards.blocks()
+    assert numbers.tolist() == list(range(3 * 3))
+
+
 @pytest.mark.parametrize("location", ["end", "start"])
 @pytest.mark.parametrize("at_once", [1, 1 << 18])
 def test_inner_chunks_are_ranges_of_shards(

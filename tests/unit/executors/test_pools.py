@@ -32,11 +32,11 @@ class Pool:
     """An executor whose workers die when a name says so: before they have the work, or while they do it."""
 
     def submit(self, function: Any, /, *args: Any, **_: Any) -> cf.Future[Any]:
-        name = args[-1]
-        if name == "refused":
+        names = args[-1]
+        if "refused" in names:
             raise BrokenProcessPool("no workers")
         future: cf.Future[Any] = cf.Future()
-        if name == "killed":
+        if "killed" in names:
             future.set_exception(BrokenProcessPool("a worker died"))
         else:
             future.set_result(function(*args))
@@ -54,6 +54,15 @@ def test_only_files_of_dead_workers_are_lost() -> None:
         "killed": Failure("killed", BROKEN, "a worker died"),
     }
     assert sorted(told) == ["a", "b", "bad"]
+
+
+def test_files_that_travel_together_are_lost_together() -> None:
+    told: list[str] = []
+    found = through_futures(upper, ["a", "b", "c", "killed", "bad"], Pool(), told.append, 2)
+    assert {name: answer.kind for name, answer in found.items() if isinstance(answer, Failure)} == {
+        "c": BROKEN, "killed": BROKEN, "bad": "CorruptFile",
+    }  # fmt: skip
+    assert (found["a"], found["b"], sorted(told)) == ("A", "B", ["a", "b", "bad"])
 
 
 def test_a_file_in_a_process_of_its_own() -> None:

@@ -6,6 +6,7 @@ import gzip
 import http.server
 import pickle
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -344,6 +345,22 @@ def test_a_portal_with_an_etag_is_no_data(parts: bool, page: bytes) -> None:
             assert not caught.value.absent
         with pytest.raises(FetchFailed, match="web page"):
             open_source(f"{url}/x.nc", None, QUICK).read_all()
+
+
+def test_a_portal_whose_page_comes_in_pieces_is_no_data() -> None:
+    about = {"ETag": '"login-1"', "Content_Type": "text/html"}
+
+    def answer(h: Any) -> None:
+        if not h.headers["Range"].startswith("bytes=0-"):
+            give(h, PAGE, **about)
+            return
+        where = f"bytes 0-511/{len(PAGE)}"
+        say(h, 206, PAGE[:5], Content_Range=where, Content_Length="512", **about)
+        time.sleep(0.3)
+        h.wfile.write(PAGE[5:512])
+
+    with answering(answer) as (url, _), pytest.raises(FetchFailed, match="web page"):
+        open_source(f"{url}/x.nc", None, QUICK).read([ByteRange(1000, 64)])
 
 
 @pytest.mark.parametrize("begin", [b"CDF\x01", b"<?xml version='1.0'?><Dataset>", b"<a-b", b"\x89HDF"])

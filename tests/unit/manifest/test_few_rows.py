@@ -47,3 +47,11 @@ def test_the_same_text(
     write.write_json(node, columns, MapWriteOptions())
     assert rows.getvalue() == columns.getvalue()
     assert rows.getvalue().count(b'.nc",') == int(np.prod(counts, dtype=int))
+
+
+def test_blocks_that_are_smaller_than_the_array() -> None:
+    node = tree((3, 5), 2, ChunkKeys(), 3)
+    whole, blocks = BytesIO(), BytesIO()
+    write.write_json(node, whole, MapWriteOptions())
+    write.write_json(node, blocks, MapWriteOptions(block=4))
+    assert blocks.getvalue() == whole.getvalue()

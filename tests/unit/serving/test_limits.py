@@ -12,6 +12,7 @@ import pytest
 from tests.archives import small_archive
 from tests.serving import get, get_many, served
 
+from byteatlas.errors import BadRequest
 from byteatlas.serving import ServeOptions, app, limits
 from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.limits import Gate, Room
@@ -216,3 +217,10 @@ def test_it_listens_on_this_machine_alone(tmp_path: Path) -> None:
     assert [is_loopback(h) for h in ("127.0.0.1", "::1", "[::1]", "localhost", "0.0.0.0", "::", "example.org")] == [
         True, True, True, True, False, False, False,
     ]  # fmt: skip
+
+
+def test_limits_are_numbers() -> None:
+    text: Any = "4"
+    for name in ("threads", "cache_bytes"):
+        with pytest.raises(BadRequest, match=f"{name} is '4'; a number was expected"):
+            ServeOptions(**{name: text})

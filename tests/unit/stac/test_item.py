@@ -141,9 +141,17 @@ def test_what_cannot_be_told_is_asked_for(tmp_path: Path) -> None:
         ba.stac_item(ba.scan(str(made(tmp_path / "a.nc"))))
     with pytest.raises(ba.BadRequest, match="password or a signature"):
         ba.stac_item(made(tmp_path / "a.nc"), href="https://h/a.json?X-Amz-Signature=1")
-    for options in ({"bbox": (0, 9, 1, 8)}, {"start": "today"}, {"start": "2024-01-31"}):
+    slips: list[dict[str, Any]] = [
+        {"bbox": (0, 9, 1, 8)}, {"bbox": 5}, {"bbox": "0189"}, {"start": "today"}, {"start": "2024-01-31"},
+        {"start": "2024-02-01T00:00:00Z", "end": "2024-01-31T00:00:00Z"}, {"id": 3}, {"sources": "no"},
+        {"most_sources": "x"}, {"properties": [1]},
+    ]  # fmt: skip
+    for options in slips:
         with pytest.raises(ba.BadRequest):
             ba.StacOptions(**options)
+    number: Any = 3
+    with pytest.raises(ba.BadRequest, match="href is int"):
+        ba.stac_item(made(tmp_path / "a.nc"), href=number)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,5 +160,20 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     item = validated(json.loads((tmp_path / "item.json").read_text()))
     assert (item["id"], item["bbox"]) == ("me", [0.0, 1.0, 2.0, 3.0])
     assert capsys.readouterr().out.startswith("wrote ")
+    assert run(["stac", str(path), "-o", str(tmp_path / "item.json"), "--id", "again"]) == 0
+    assert json.loads((tmp_path / "item.json").read_text())["id"] == "again"
+    capsys.readouterr()
     assert run(["stac", str(path)]) == 0
     assert json.loads(capsys.readouterr().out)["assets"]["map"]["href"] == str(path)
+
+
+def test_the_command_replaces_items_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made(tmp_path / "a.nc")
+    ba.write(ba.scan(path), tmp_path / "map.json")
+    (tmp_path / "link.json").symlink_to(path)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    for name in ("a.nc", "map.json", "link.json"):
+        assert run(["stac", str(path), "-o", str(tmp_path / name)]) != 0
+        assert "is no STAC Item" in capsys.readouterr().err
+    assert run(["stac", str(path), "-o", str(tmp_path / "no" / "item.json")]) != 0
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before

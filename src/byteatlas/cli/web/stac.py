@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
 
 from byteatlas.cli.common import json_option, storage_option
 from byteatlas.cli.map_io import said
+from byteatlas.errors import Conflict, InvalidMetadata
 from byteatlas.io.access import Access
+
+MOST_BYTES = 64 << 20
+"""Of an item that is there."""
 
 
 @click.command(no_args_is_help=True)
@@ -48,10 +53,30 @@ def stac(
     """
     from byteatlas.stac import StacOptions, stac_item
 
+    if output is not None:
+        check_no_other(output)
     options = StacOptions(id=name, bbox=bbox, start=start, end=end, sources=sources)
     text = json.dumps(stac_item(target, href=href, options=options, access=access), indent=2, ensure_ascii=False)
     if output is None:
         click.echo(text)
     else:
-        Path(output).write_text(text + "\n", encoding="utf-8")
+        from byteatlas.io.output import new_file
+
+        with new_file(output) as sink:
+            sink.write(text.encode() + b"\n")
         said(as_json, output)
+
+
+def check_no_other(output: str) -> None:
+    """Raise `Conflict` when an item would take the place of anything but an item."""
+    from byteatlas.store.documents import load_object
+
+    path = Path(output)
+    if not os.path.lexists(path):
+        return
+    try:
+        document = load_object(path.read_bytes(), output) if path.stat().st_size <= MOST_BYTES else {}
+    except (OSError, InvalidMetadata):
+        document = {}
+    if "stac_version" not in document:
+        raise Conflict([f"{output} is there and is no STAC Item: it is not replaced"], "write")

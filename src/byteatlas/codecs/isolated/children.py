@@ -179,8 +179,13 @@ class _Child:
 
 
 def shared_memory() -> SharedMemory | None:
-    """Memory without a name, which is gone with the last process that has it; None where the system has no such."""
+    """Memory without a name, which is gone with the last process that has it; None where the system has no such, or
+    where the user limits the size of files (``ulimit -f``), which it counts as."""
     if not hasattr(os, "memfd_create"):
+        return None
+    from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit
+
+    if getrlimit(RLIMIT_FSIZE)[0] != RLIM_INFINITY:
         return None
     with suppress(OSError):
         return SharedMemory(os.memfd_create("byteatlas-chunk"))

@@ -149,16 +149,22 @@ def limit(head: dict[str, Any]) -> None:
     except ImportError:  # not on Windows
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(used.ru_utime + used.ru_stime) + head["seconds"]
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-    most_written = head["most"] + NO_MORE_WRITTEN  # to the shared memory, which its own limit does not count
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most_written, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    limit_one(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + head["seconds"])
+    # What is written to the shared memory is not counted as the process's own memory.
+    limit_one(resource.RLIMIT_FSIZE, head["most"] + NO_MORE_WRITTEN)
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except (OSError, ValueError):
         return
-    most = pages * resource.getpagesize() + head["memory"]
-    resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    limit_one(resource.RLIMIT_AS, pages * resource.getpagesize() + head["memory"])
+
+
+def limit_one(kind: int, most: int) -> None:
+    """Limit a resource of this process; where the user's own limit (``ulimit``) is lower, that one stays."""
+    import resource
+
+    highest = resource.getrlimit(kind)[1]
+    resource.setrlimit(kind, (most if highest == resource.RLIM_INFINITY else min(most, highest), highest))
 
 
 def exactly(stream: io.FileIO, size: int) -> bytes | None:

@@ -200,7 +200,7 @@ class HttpSource:
         async with self._answer("GET", {"Range": f"bytes=0-{MOST_BEFORE - 1}", **PLAIN}) as answer:
             if answer.status not in (200, 206):
                 self._refuse(answer, where)
-            check_no_page(self._url, answer.headers, await answer.content.read(MOST_BEFORE), where)
+            check_no_page(self._url, answer.headers, await _begin(answer), where)
         self._is_no_page = True
 
     async def _all(self) -> bytes:
@@ -335,6 +335,14 @@ def _same_server(one: str, other: str) -> bool:
 def _without_credentials(fs: Any) -> Any:
     options = {k: v for k, v in fs.client_kwargs.items() if k not in PRIVATE}
     return type(fs)(client_kwargs=options, get_client=fs.get_client, encoded=True)
+
+
+async def _begin(answer: Any) -> bytes:
+    """The first bytes of an answer, however few of them come at a time."""
+    found = b""
+    while len(found) < MOST_BEFORE and (part := await answer.content.read(MOST_BEFORE - len(found))):
+        found += part
+    return found
 
 
 async def _body(url: str, answer: Any, length: int | None, where: ByteRange | None) -> bytes:

@@ -164,7 +164,7 @@ def _write_chunks(array: WrittenArray, sink: Sink, options: MapWriteOptions, see
             seen.update((s.url, s) for s in sources)
         plain = (rows.source >= 0) & (rows.length != WHOLE) & (rows.length != 0)
         if plain.all():
-            if total <= FEW:
+            if len(chunks) == total <= FEW:
                 places = positions(counts, array.meta.keys.separator) if counts else ("",)
                 sink.write(few_rows(prefix, places, _suffix(array) + b'":[', urls.quoted, rows))
                 continue

@@ -156,6 +156,21 @@ def test_a_process_that_went_wrong_may_change_the_shared_memory_only() -> None:
     assert ask("same") == b"abcd"
 
 
+@pytest.mark.parametrize(("kind", "most"), [("RLIMIT_FSIZE", 20_000), ("RLIMIT_AS", 64 << 30), ("RLIMIT_CPU", 3600)])
+def test_limits_that_the_user_set_are_no_damage(kind: str, most: int) -> None:
+    """``ulimit``, as batch systems use it: limits of ours that are higher cannot be set."""
+    program = (
+        f"import resource; resource.setrlimit(resource.{kind}, ({most}, {most}))\n"
+        f"from byteatlas.codecs.isolated import children as module\n"
+        f"module.SECONDS, module.MEMORY = 7200, 128 << 30\n"
+        f"request = module.ChildRequest({LIBRARY!r}, 'same', 100_000, {{}})\n"
+        f"assert module.children({LIBRARY!r}).decode(request, bytes(100_000)) == bytes(100_000)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_children_end_with_their_parent() -> None:
     program = (
         f"from byteatlas.codecs.isolated.children import ChildRequest, children\n"
