@@ -210,7 +210,7 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
 
 
 def _entry_size(form: Form) -> int:
-    """An entry: where its name is (libhdf5 writes a length, the specification says an address), its header, 24 bytes."""
+    """Where the name is (a length in libhdf5, whatever the specification says), where the header is, 24 bytes."""
     return form.lengths + form.offsets + 24
 
 

@@ -14,7 +14,7 @@ from byteatlas_scanners.hdf5.format.wire import Form
 USUAL_SIZE = LEAST_SIZE = 4096
 MOST_BYTES = 1 << 30
 HEAD = 16
-"""Bytes of a collection's head, and of each object's: libhdf5 fills them up to multiples of 8, however wide lengths are."""
+"""Bytes of a collection's head, and of each object's: libhdf5 fills both up to multiples of 8."""
 
 
 @dataclass(slots=True)
