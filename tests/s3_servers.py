@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -20,6 +22,7 @@ from xml.sax.saxutils import escape
 KEY, SECRET = "AKIA-of-the-tests", "secret-of-the-tests"
 Plan = Callable[[int, str, str], str | None]
 """For the number of a request, its method and path: the kind of fault, or None for a right answer."""
+LONG_AGO = "Mon, 01 Jan 2024 00:00:00 GMT"
 S3_PASSING = frozenset({
     "408", "425", "429", "500", "502", "503", "504", "SlowDown", "close", "reset", "cut", "cut head", "stall",
     "stall in body",
@@ -39,6 +42,8 @@ class Bucket:
     url: str
     name: str
     objects: dict[str, bytes] = field(default_factory=dict)
+    written: dict[str, float] = field(default_factory=dict)
+    """When an object was put here by a request, in seconds; others are of long ago."""
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
     plan: Plan = lambda number, method, path: None
     faulted: int = 0
@@ -155,18 +160,24 @@ class _Protocol(asyncio.Protocol):
             return 200, {}, _listing(bucket, query)
         data = bucket.objects.get(key)
         if method == "PUT":
-            match, absent = headers.get("if-match"), headers.get("if-none-match")
-            failed = match is not None and (data is None or _etag(data) != match)
-            if ((absent == "*" and data is not None) or failed) and not bucket.ignores_conditions:
+            absent = headers.get("if-none-match") == "*" and data is not None
+            if (absent or not _matches(data, headers.get("if-match"))) and not bucket.ignores_conditions:
                 return _error(412, "PreconditionFailed")
-            bucket.objects[key] = body
+            if "x-amz-copy-source" in headers:
+                return self._copied(key, headers)
+            bucket.objects[key], bucket.written[key] = body, time.time()
             return 200, {"ETag": _etag(body)}, b""
         if method == "DELETE":
             bucket.objects.pop(key, None)
             return 204, {}, b""
         if data is None:
             return _error(404, "NoSuchKey")
-        about = {"ETag": _etag(data), "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
+        if not _matches(data, headers.get("if-match")):
+            return _error(412, "PreconditionFailed")
+        changed = formatdate(bucket.written[key], usegmt=True) if key in bucket.written else LONG_AGO
+        about = {"ETag": _etag(data), "Last-Modified": changed}
+        if _matches(data, headers.get("if-none-match", "none")):
+            return 304, about, b""
         span = headers.get("range", "").removeprefix("bytes=")
         if not span:
             return 200, {**about, "Content-Length": str(len(data))}, data
@@ -175,6 +186,21 @@ class _Protocol(asyncio.Protocol):
         if a >= len(data):
             return _error(416, "InvalidRange")
         return 206, {**about, "Content-Range": f"bytes {a}-{b - 1}/{len(data)}"}, data[a:b]
+
+    def _copied(self, key: str, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+        name, _, source = unquote(headers["x-amz-copy-source"]).lstrip("/").partition("/")
+        data = self.bucket.objects.get(source) if name == self.bucket.name else None
+        if data is None:
+            return _error(404, "NoSuchKey")
+        if not _matches(data, headers.get("x-amz-copy-source-if-match")):
+            return _error(412, "PreconditionFailed")
+        self.bucket.objects[key], self.bucket.written[key] = data, time.time()
+        return 200, {}, f"<CopyObjectResult><ETag>{escape(_etag(data))}</ETag></CopyObjectResult>".encode()
+
+
+def _matches(data: bytes | None, given: str | None) -> bool:
+    """Whether an object is the one that a condition names, with quotes or, as icechunk writes it, without."""
+    return given is None or (data is not None and _etag(data).strip('"') == given.strip('"'))
 
 
 def _error(status: int, code: str) -> tuple[int, dict[str, str], bytes]:

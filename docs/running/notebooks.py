@@ -91,7 +91,7 @@ class Kernel:
         reset = nbformat.v4.new_code_cell(RESET.format(folder=folder))
         book.cells.insert(0, reset)
         try:
-            client = NotebookClient(book, km=self._manager, timeout=240)
+            client = NotebookClient(book, km=self._manager, timeout=600)
             client.kc = self._client
             client.execute()
         finally:

@@ -122,12 +122,13 @@ NUMBER = Kind(
     "a number",
     True,
 )
+FINITE = Kind(lambda value: NUMBER.test(value) and abs(value) < float("inf"), "a finite number", True)
 PATH = Kind(_path, "a path or URL")
 NAMED = Kind(_named, "a dict whose keys are text")
 TEXTS = listed(TEXT, "a list of text")
 VERBS: Mapping[str, Kind] = {
     "append": FLAG,
-    "at_least": NUMBER,
+    "at_least": FINITE,
     "concat": Kind(lambda value: isinstance(value, str) or TEXTS.test(value), "a name or a list of names"),
     "attributes": NAMED | None,
     "consolidated": FLAG,
@@ -135,6 +136,7 @@ VERBS: Mapping[str, Kind] = {
     "dimension_names": listed(TEXT | None, "a list of text (or None for axes without a name)") | None,
     "fill": NUMBER | None,
     "format": TEXT | None,
+    "href": TEXT | None,
     "keep_cut": FLAG,
     "cut": FLAG,
     "look_in": listed(PATH, "a list of paths or URLs"),

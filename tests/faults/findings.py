@@ -47,6 +47,11 @@ class Findings:
         self.lost += took.lost
         self.slowest = max(self.slowest, took, key=lambda s: s.judged)
 
+    def once_more(self) -> None:
+        """The last run does not count: the machine was busy, and it is made again."""
+        self.runs -= 1
+        self.repeated += 1
+
     def add(self, other: Findings) -> None:
         """What other runs came to, too."""
         self.runs += other.runs

@@ -80,9 +80,12 @@ def run(place: Place, operations: Mapping[str, Operation], found: Findings, shor
                     end, said, took = _one(place, operation, plan, right, before, found)
                     if end == "error" and must and kind in place.passing:
                         end = "not tried again"
+                    if end == "partial" and kind == "other etag" and "cannot be read: SourceChanged" in said:
+                        end = "error"  # the map is of the file that the server spoke of, and reading it says so
                     if end not in OF_TIME or took.lost < RETRY.idle:
                         break
-                    found.repeated += 1
+                    found.once_more()
+                    print(f"made again: {what}: {end}: {said}; {took}", flush=True)
                     _adapt(place, found)
                 found.ends[end] += 1
                 if end not in ("right", "error"):
@@ -158,7 +161,7 @@ def _one(
         try:
             got = quietly(lambda: operation.after(place, error is not None))  # type: ignore[misc]
         except ByteatlasError as left:
-            return "partial", f"what is left cannot be read: {left}; after {error}", took
+            return "partial", f"what is left cannot be read: {type(left).__name__}: {left}; after {error}", took
         if got != right and not (error is not None and got in before):
             return difference(got, right), f"holds {got} after {error}", took
     elif error is None and got != right:

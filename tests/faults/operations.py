@@ -6,7 +6,6 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -95,8 +94,12 @@ def _copied_there(place: Place) -> Digests:
 def _copy_there(place: Place, failed: bool) -> Digests:
     """A copy that was stopped goes on when it is asked for again; when only its last answer was lost, it is done."""
     if failed:
-        with suppress(ba.Conflict):
+        try:
             _copied_there(place)
+        except ba.Conflict:  # done already, or of another state of the source: then it is begun anew
+            if any(name.startswith("out.zarr/.byteatlas-") for name in place.written or ()):
+                place.renew()
+                _copied_there(place)
     return digests(ba.open(place.at("out.zarr"), access=place.access))
 
 

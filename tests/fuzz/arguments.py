@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -22,9 +24,11 @@ WRONG: Mapping[str, Any] = {
     "3": 3, "None": None, "b''": b"", "object": object(), "''": "", "'zsdt'": "zsdt", "-1": -1, "nan": float("nan"),
     "1.5": 1.5, "10**30": 10**30, "True": True, "[]": [], "[3]": [3], "['x']": ["x"], "(-1, -1)": (-1, -1), "{}": {},
     "{'a': 3}": {"a": 3}, "{3: 'a'}": {3: "a"}, "{'a': None}": {"a": None}, "set": {1}, "str": str, "range": range(3),
-    "array": np.arange(3), "'\\0'": "\0", "'s3://'": "s3://", "1j": 1j,
+    "array": np.arange(3), "'\\0'": "\0", "'s3://'": "s3://", "1j": 1j, "inf": float("inf"),
 }  # fmt: skip
 """By how it is shown."""
+EVERY = 3
+"""The suite tries one in so many; ``python -m tests.fuzz.run --only arguments`` tries all."""
 Call = tuple[Callable[..., Any], Callable[[], dict[str, Any]]]
 
 
@@ -123,6 +127,9 @@ def calls(folder: Path, file: str) -> dict[str, Call]:
         "verify": (ba.verify, lambda: {"target": file, "options": None, "progress": None, **common}),
         "report": (ba.report, lambda: {
             "target": references(), "title": None, "concat": (), "looks": False, "progress": None, **common}),
+        "stac_item": (ba.stac_item, lambda: {
+            "target": references(), "href": None, **common,
+            "options": ba.StacOptions(start="2001-01-01T00:00:00Z", bbox=(0.0, 0.0, 1.0, 1.0))}),
         "georeference": (ba.georeference, lambda: {"target": references(), "path": "x", **common}),
         "levels_of": (ba.levels_of, lambda: {"group": ba.open(references())}),
         "from_virtual": (ba.from_virtual, lambda: {"dataset": None}),
@@ -153,6 +160,7 @@ def used(kind: type[Any], file: str, folder: Path) -> Callable[[Any], object]:
         ba.CombineOptions: lambda made: ba.combine(
             [group()] * 2, options=made if made.concat else replace(made, concat=("t",))
         ),
+        ba.StacOptions: lambda made: ba.stac_item(references(), options=made),
         ba.MultiZarrOptions: lambda made: ba.multi_zarr(
             [references()] * 2, "t", {"t": "INDEX"}, **{name: getattr(made, name) for name in MULTI}
         ),
@@ -173,6 +181,7 @@ MULTI = ("coo_dtypes", "identical_dims", "preprocess", "postprocess", "inline_th
 OPTIONS: Mapping[Any, Mapping[str, Any]] = {
     ba.Access: {}, ba.Retry: {}, ba.Policy: {}, ba.ReadOptions: {}, ba.ScanOptions: {}, ba.VerifyOptions: {},
     ba.MapWriteOptions: {}, ba.CopyOptions: {}, ba.LevelOptions: {"factors": (2,)}, ba.ArrayWriteOptions: {},
+    ba.StacOptions: {"start": "2001-01-01T00:00:00Z", "bbox": (0.0, 0.0, 1.0, 1.0)},
     ba.CombineOptions: {"concat": ("t",), "coords": {"t": ba.ByOrder()}}, ba.MultiZarrOptions: {},
     ba.FromAttribute: {"name": "a"}, ba.FromName: {"pattern": re.compile("a(.)")}, ba.FromVariable: {},
     ba.Compute: {"function": lambda n, name, group: n}, ba.Values: {"values": (1, 2)},
@@ -197,20 +206,26 @@ def fault(act: Callable[[], object]) -> str | None:
     return None
 
 
-def call_faults(name: str, call: Call) -> Iterator[tuple[str, str]]:
+def some(values: Mapping[str, Any], name: str, every: int) -> Iterator[tuple[str, Any]]:
+    """One in so many of the values, others for each name and the same in each run."""
+    first = zlib.crc32(name.encode()) % every
+    return itertools.islice(values.items(), first, None, every)
+
+
+def call_faults(name: str, call: Call, every: int = 1) -> Iterator[tuple[str, str]]:
     """(call, what came out) of each argument that others put in the place of a sound one."""
     function, sound = call
     for parameter in sound():
-        for shown, value in WRONG.items():
+        for shown, value in some(WRONG, name + parameter, every):
             arguments = sound()
             arguments[parameter] = copy.copy(value)
             if found := fault(partial(function, **arguments)):
                 yield f"{name}({parameter}={shown})", found
 
 
-def option_faults(kind: type[Any], use: Callable[[Any], object]) -> Iterator[tuple[str, str]]:
+def option_faults(kind: type[Any], use: Callable[[Any], object], every: int = 1) -> Iterator[tuple[str, str]]:
     for parameter in inspect.signature(kind).parameters:
-        for shown, value in WRONG.items():
+        for shown, value in some(WRONG, kind.__name__ + parameter, every):
             arguments = {**OPTIONS[kind], parameter: value}
             case = f"{kind.__name__}({parameter}={shown})"
             if case not in RUN_BY_US and (found := fault(partial(_use, kind, arguments, use))):

@@ -1,19 +1,22 @@
 """Damage everything that is read: ``python -m tests.fuzz.run --minutes N [--seed S] [--only WHAT]``.
 
-WHAT is a codec, a kind of map or container (`run_maps.KINDS`), or a format of files (`FORMATS`, ``hdf5``,
-``hdf5-structures``).
+WHAT is a codec, a kind of map or container (`run_maps.KINDS`), a format of files (`FORMATS`, ``hdf5``,
+``hdf5-structures``), or what callers hand in (``arguments``, ``methods``, ``command-lines``: once, whatever the seed).
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from tests.fuzz import run_maps, run_raster
+from tests.fuzz import mistakes, run_maps, run_raster
 from tests.fuzz.chunks import apart
 from tests.fuzz.examples import ALL, NOT_BUILT
 from tests.places import FIXTURES
@@ -45,10 +48,17 @@ def hdf5(name: str, seed: int, cases: int) -> list[str]:
     return [f"{name}: {line}" for line in done.stdout.splitlines()] if done.returncode else []
 
 
+def handed_in(name: str, seed: int, cases: int) -> list[str]:
+    """What callers hand in by mistake: all of it, the same for every seed."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return [f"{name}: {case}: {said}" for case, said in mistakes.FOUND[name](Path(folder))]
+
+
 JOBS: Mapping[str, Callable[[str, int, int], list[str]]] = {
     **{name: chunks for name in ALL if name not in NOT_BUILT},
     **dict.fromkeys(run_maps.KINDS, documents),
     **dict.fromkeys(FORMATS, files),
+    **dict.fromkeys(mistakes.FOUND, handed_in),
     "hdf5": hdf5,
     "hdf5-structures": hdf5,
 }
@@ -68,6 +78,8 @@ def main() -> int:
             if time.monotonic() > end:
                 break
             begin, job = time.monotonic(), JOBS[name]
+            if job is handed_in and seed != options.seed:
+                continue
             for line in job(name, seed, options.batch):
                 bad += 1
                 if line[:60] not in told:

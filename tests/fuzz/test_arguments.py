@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fixtures.netcdf3.make_netcdf3 import FILES
-from tests.fuzz.arguments import OPTIONS, call_faults, calls, fault, option_faults, used
+from tests.fuzz.arguments import EVERY, OPTIONS, call_faults, calls, fault, option_faults, used
 
 import byteatlas as ba
 from byteatlas.errors import BadRequest
@@ -36,7 +36,7 @@ def test_verbs(name: str, file: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what is read; it is not what is looked at here
         assert fault(partial(call[0], **call[1]())) is None
-        assert dict(call_faults(name, call)) == {}
+        assert dict(call_faults(name, call, EVERY)) == {}
 
 
 @pytest.mark.parametrize("kind", OPTIONS, ids=lambda kind: kind.__name__)
@@ -45,7 +45,7 @@ def test_options(kind: type[Any], file: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert fault(partial(use, kind(**OPTIONS[kind]))) is None
-        assert dict(option_faults(kind, use)) == {}
+        assert dict(option_faults(kind, use, EVERY)) == {}
 
 
 def test_the_line_names_the_argument_and_what_it_may_be(file: str) -> None:

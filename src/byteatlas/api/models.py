@@ -85,5 +85,5 @@ def from_model(
     check_zarr_format(zarr_format)
     if not isinstance(model, (Mapping, Model)):
         raise wrong("model", model, "what to_model gives, or its JSON form,")
-    with writable(target, Access.of(access, storage_options).storage_options) as store:
+    with writable(target, Access.of(access, storage_options)) as store:
         create_from_model(model, store, path, zarr_format=zarr_format, overwrite=overwrite, consolidated=consolidated)

@@ -199,7 +199,7 @@ def copy(
     how = how_for(source, access, storage_options, policy)
     node = opened(source, path, how)
     tell = None if progress is None else lambda name, n, of: progress(Progress("copy", name, n, of))
-    with writable(target, how.storage_options) as store:
+    with writable(target, how) as store:
         return copy_node(node, store, options or CopyOptions(), tell)
 
 

@@ -116,5 +116,5 @@ def _store(target: WriteTarget, access: Access | None, storage_options: Mapping[
 
     if isinstance(target, (str, os.PathLike)) and os.fspath(target).rstrip("/").endswith(".zip"):
         raise BadRequest(f"{os.fspath(target)}: a ZIP file is written as a whole; write a folder, and copy it")
-    with writable(target, Access.of(access, storage_options).storage_options) as store:
+    with writable(target, Access.of(access, storage_options)) as store:
         return store

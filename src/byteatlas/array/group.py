@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
+from byteatlas.arguments import shown
 from byteatlas.array.array import Array
 from byteatlas.array.handle import NodeHandle
 from byteatlas.errors import NotFound, unknown_text
@@ -90,7 +91,7 @@ class Group(NodeHandle[GroupMeta], Mapping[str, "Array | Group"]):
 
     def _member(self, path: str) -> Node:
         if not isinstance(path, str):
-            raise NotFound(f"no member {path!r}: names are strings")
+            raise NotFound(f"no member {shown(path)}: names are text")
         clean = path.strip("/")
         if not clean:
             return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import get_args
 
-from byteatlas.arguments import accept_fields, one_of, whole
+from byteatlas.arguments import accept_fields, one_of, whole, wrong
 from byteatlas.io.stamp import Check
 from byteatlas.values import dataclass, replace
 
@@ -96,4 +96,6 @@ READ_OPTIONS = {
 
 def check_read_options(options: ReadOptions) -> None:
     """Raise `BadRequest` for options that cannot be. Called where they come in: each read makes others of them."""
+    if not isinstance(options, ReadOptions):
+        raise wrong("options", options, "ReadOptions")
     accept_fields(READ_OPTIONS, options)

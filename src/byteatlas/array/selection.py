@@ -114,7 +114,10 @@ def blocks(selection: Any, starts: Sequence[Ints], shape: Shape) -> tuple[AxisSe
     for axis, item in enumerate(_expand(selection, counts)):
         bounds, n = starts[axis], counts[axis]
         if isinstance(item, slice):
-            lo, hi, step = item.indices(n)
+            try:
+                lo, hi, step = item.indices(n)
+            except (TypeError, ValueError) as error:
+                raise BadSelection(f"{item}: {error}") from error
             if step != 1:
                 raise BadSelection("block selection takes slices with step 1 only")
             hi = max(lo, hi)
@@ -154,7 +157,7 @@ def _basic_axis(item: Any, n: int, axis: int) -> AxisSelection:
         return _run(item, n)
     if isinstance(item, (bool, np.bool_)):
         raise BadSelection("a boolean is no index here")
-    if isinstance(item, (list, np.ndarray)) and np.ndim(item):
+    if isinstance(item, (list, np.ndarray)) and _array(item).ndim:
         raise BadSelection("an index array: use .oindex (each axis by itself) or .vindex (points)")
     return Pick(_integer(item, n, axis))
 
@@ -162,9 +165,9 @@ def _basic_axis(item: Any, n: int, axis: int) -> AxisSelection:
 def _orthogonal_axis(item: Any, n: int, axis: int) -> AxisSelection:
     if isinstance(item, slice):
         return _run(item, n)
-    if np.ndim(item) == 0:
+    array = _array(item)
+    if array.ndim == 0:
         return _basic_axis(item, n, axis)
-    array = np.asarray(item)
     if array.dtype == bool:
         if array.shape != (n,):
             raise BadSelection(f"a mask of shape {array.shape} does not fit axis {axis} of length {n}")
@@ -196,7 +199,7 @@ def _integer(item: Any, n: int, axis: int) -> int:
 
 
 def _integers(item: Any, axis: int) -> Ints:
-    array = np.asarray(item)
+    array = _array(item)
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
@@ -204,6 +207,13 @@ def _integers(item: Any, axis: int) -> Ints:
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         raise BadSelection(f"index {array.max()} is out of bounds for axis {axis}")
     return array.astype(np.int64)
+
+
+def _array(item: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(item)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise BadSelection("an index array has rows of one length, and numbers in them") from error
 
 
 def _wrapped(at: Ints, n: int, axis: int) -> Ints:
@@ -219,7 +229,7 @@ def _mask(selection: Any) -> NDArray[np.bool_] | None:
     if isinstance(selection, tuple) and len(selection) == 1:
         selection = selection[0]
     if isinstance(selection, (np.ndarray, list)):
-        array = np.asarray(selection)
+        array = _array(selection)
         if array.dtype == bool and array.ndim:
             return array
     return None

@@ -41,6 +41,11 @@ def output_options(command: F) -> F:
         click.option("--relative", is_flag=True, help="Write source URLs relative to the map's folder."),
         KEEP_QUERIES,
         click.option("--templates", is_flag=True, help="JSON: shorten with templates and generated references."),
+        click.option(
+            "--zarr-format",
+            type=click.Choice(["2", "3"]),
+            help="JSON: 2 shows kerchunk's engine and GDAL what version 2 can say; 3 is version 3 throughout.",
+        ),
         click.option("--record-size", type=click.IntRange(1), default=100_000, show_default=True, help="Parquet rows."),
         OVERWRITE,
         MODE,
@@ -61,6 +66,8 @@ def write_map(
         check_subject(node, out, choices.get("form"), access)
     names = ("relative", "keep_queries", "templates", "record_size", "consolidated")
     more = {k: choices[k] for k in names if k in choices}
+    if (version := choices.get("zarr_format")) is not None:
+        more["zarr_format"] = int(version)
     chosen = repository_options(out, choices.get("form"), choices.get("mode"))
     write_references(node, out, choices.get("form"), options=MapWriteOptions(**more), access=access, icechunk=chosen)
 

@@ -24,6 +24,9 @@ from byteatlas.cli.map_io import (
 )
 from byteatlas.io.access import AbsentParts, Access
 
+SIZE = click.IntRange(0, (1 << 63) - 1)
+"""Bytes; no chunk is longer."""
+
 
 @click.command()
 @click.argument("source", metavar="X")
@@ -114,9 +117,9 @@ def rename(
 @click.command()
 @click.argument("source", metavar="X")
 @click.argument("out", metavar="Y")
-@click.option("--below", type=click.IntRange(0), default=500, show_default=True, help="Chunks shorter than this.")
+@click.option("--below", type=SIZE, default=500, show_default=True, help="Chunks shorter than this.")
 @click.option("--array", "arrays", multiple=True, metavar="PATH", help="Only these arrays.")
-@click.option("--whole-arrays", type=click.IntRange(0), default=0, help="Also all of arrays smaller than this.")
+@click.option("--whole-arrays", type=SIZE, default=0, help="Also all of arrays smaller than this.")
 @output_options
 @common.json_option
 @common.storage_option

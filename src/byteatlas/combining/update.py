@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import absolute
-from byteatlas.io.output import new_folder
 from byteatlas.io.writing.versions import FileVersion
 from byteatlas.manifest.json.write import source_rows
 from byteatlas.manifest.kinds.segments import SegmentedManifest
@@ -17,6 +16,7 @@ from byteatlas.manifest.kinds.window import WindowManifest
 from byteatlas.manifest.model import ChunkManifest, Manifest, SourceInfo, VirtualGroup
 from byteatlas.manifest.options import MapWriteOptions
 from byteatlas.manifest.parquet.behind import Behind
+from byteatlas.manifest.parquet.marks import map_folder, marks_of, own_entry
 from byteatlas.manifest.parquet.read import LazyParquet
 from byteatlas.manifest.parquet.write import write_parts
 from byteatlas.manifest.tree import node_documents
@@ -36,8 +36,8 @@ def update_parquet(
 ) -> None:
     """Write ``node`` over the Parquet map at ``url``, from which some of its manifests read.
 
-    Rows in front of the first changed one stay in their files. The old map is replaced as a whole; on object stores
-    new files are written before the metadata that makes them count. The size of part files stays.
+    Rows in front of the first changed one stay in their files. The old map is replaced as a whole: readers find the
+    old one or the new one (on object storage, see `byteatlas.manifest.parquet.marks`). The size of part files stays.
 
     Args:
         version: the state in which the metadata must be when they are replaced, where the storage can compare.
@@ -47,7 +47,10 @@ def update_parquet(
     """
     url = absolute(url).rstrip("/")
     where = f"{url}/.zmetadata"
-    old = json.loads(bytes(access.open(where).read_all()))
+    try:
+        old = json.loads(bytes(access.open(where).read_all()))
+    except (ValueError, RecursionError) as error:
+        raise InvalidMetadata(where, f"not JSON ({error})") from error
     size = old.get("record_size") if isinstance(old, Mapping) else None
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise InvalidMetadata(where, f"record_size {size!r} is not a number of rows")
@@ -55,14 +58,15 @@ def update_parquet(
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
     pinned_arrays = [replace(a, manifest=pinned(a.manifest, url, a.path)) for a in arrays]
-    with new_folder(url, access.storage_options, keep=True) as folder:
+    marks = marks_of(old, where)
+    with map_folder(url, access, keep=True, renew=renew) as folder:
         with Behind(folder, pinned_arrays) as sink:
             for array in pinned_arrays:
                 renew()
                 write_parts(array, sink, options, seen, unchanged_rows(array.manifest, url, array.path))
         whole: dict[str, JSON] = {"metadata": documents, "record_size": size}
-        if options.sources:
-            whole["byteatlas"] = {"sources": merged_sources(old, source_rows(seen, options))}
+        table: JSON = list(merged_sources(old, source_rows(seen, options))) if options.sources else None
+        whole |= own_entry(table, marks, sink.names, sink.mark)
         renew()
         folder.put(".zmetadata", json_text(whole).encode(), version)
 

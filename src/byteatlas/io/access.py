@@ -12,7 +12,7 @@ from byteatlas.io.policy import Policy
 from byteatlas.io.retry import RETRY, Retry
 from byteatlas.io.source import Source
 from byteatlas.io.stamp import Check
-from byteatlas.io.storage_options import NO_OPTIONS, Providers, StorageOptions, providers_of
+from byteatlas.io.storage_options import NO_OPTIONS, Providers, StorageOptions, check_contents, providers_of
 from byteatlas.io.urls import place
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field, replace
@@ -93,6 +93,7 @@ class Access:
         given = StorageOptions.of(self.storage_options)
         backend = given.backend if self.backend is None else self.backend
         accept(ACCESS, backend=backend)
+        check_contents(given)
         providers = providers_of(self.credentials) or given.providers
         object.__setattr__(self, "backend", backend)
         object.__setattr__(self, "credentials", providers)
@@ -111,7 +112,8 @@ class Access:
         if access is None:
             if storage_options is None and policy is None:
                 return DEFAULT
-            return Access({} if storage_options is None else storage_options, policy)
+            retry = getattr(storage_options, "retry", RETRY)  # of an Access that they were taken from
+            return Access({} if storage_options is None else storage_options, policy, retry=retry)
         if storage_options is not None or policy is not None:
             raise BadRequest("access= says it all: give storage_options and policy as Access(storage_options, policy)")
         if not isinstance(access, Access):

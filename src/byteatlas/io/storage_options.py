@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from byteatlas.arguments import NAMED, TEXT, Kind, wrong
 from byteatlas.errors import BadRequest
 from byteatlas.io.retry import RETRY, Retry
 from byteatlas.io.urls import last_link, place, under
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
     from byteatlas.io.credentials.asking import AskedOptions
     from byteatlas.io.credentials.contract import CredentialProvider
 
+CONTENTS = {
+    **dict.fromkeys(("client_kwargs", "config_kwargs", "headers"), NAMED | None),
+    **dict.fromkeys(("endpoint_url", "region", "region_name", "key", "secret", "profile", "protocol"), TEXT | None),
+    **dict.fromkeys(("account_name", "account_key"), TEXT | None),
+    "anon": Kind(lambda given: isinstance(given, (bool, int, str)), "True or False") | None,
+    "ssl": Kind(
+        lambda given: isinstance(given, bool) or hasattr(given, "wrap_socket") or hasattr(given, "fingerprint"),
+        "True, False, a context or a fingerprint",
+    )
+    | None,
+}
+"""Options that mean the same to all back ends that know them, and what they may be."""
 Frozen: TypeAlias = Any
 """An option's value in which mappings and lists are values that can be hashed; anything else is as it was given."""
 
@@ -125,6 +138,18 @@ class StorageOptions(Mapping[str, JSON]):
         below = self.by_prefix
         best = max((p for p in below if under(url, p)), key=len, default=None)
         return self.common if best is None else {**self.common, **below[best]}
+
+
+def check_contents(options: StorageOptions) -> None:
+    """Raise `BadRequest` for an option that holds what no back end takes there: most would say so in their own words,
+    and late."""
+    for prefix, some in {"": options.common, **options.by_prefix}.items():
+        for name, kind in CONTENTS.items():
+            if name in some and not kind.test(some[name]):
+                from byteatlas.masking import masked
+
+                where = f" for {masked(prefix)}" if prefix else ""
+                raise wrong(f"storage option {name}{where}", some[name], kind.words)
 
 
 Providers: TypeAlias = "tuple[tuple[str, str | CredentialProvider], ...]"

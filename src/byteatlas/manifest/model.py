@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.arguments import shown
 from byteatlas.errors import BadRequest, NotFound, unknown
 from byteatlas.importing import report_of, shown_as_html
 from byteatlas.io.access import Access
@@ -308,6 +309,8 @@ class VirtualGroup:
             yield from group.walk(f"{prefix}{name}/")
 
     def __getitem__(self, path: str) -> VirtualArray | VirtualGroup:
+        if not isinstance(path, str):
+            raise NotFound(f"no member {shown(path)}: names are text")
         head, _, rest = path.strip("/").partition("/")
         if not head:
             return self
@@ -316,6 +319,15 @@ class VirtualGroup:
         if head in self.groups:
             return self.groups[head][rest]
         raise unknown("array or group", path, [*self.arrays, *self.groups])
+
+    def __contains__(self, path: object) -> bool:
+        """Whether there is such an array or group."""
+        if not isinstance(path, str):
+            return False
+        try:
+            return self[path] is not None
+        except NotFound:
+            return False
 
     def __repr__(self) -> str:
         return virtual_group_text(self)

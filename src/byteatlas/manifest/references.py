@@ -13,7 +13,7 @@ from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.forms import form_of_url
 from byteatlas.io.kind import kind_of
 from byteatlas.io.local import ICECHUNK, LocalSource, absolute, is_repository, local_path
-from byteatlas.io.output import new_file, new_folder
+from byteatlas.io.output import new_file
 from byteatlas.io.source import Source
 from byteatlas.io.sources.memory import MemorySource
 from byteatlas.io.sources.open_file import OPEN_FILE
@@ -183,9 +183,10 @@ def write_references(
         case "parquet":
             if options.zarr_format == 3:
                 raise BadRequest("zarr_format=3 is for JSON maps and Icechunk: Parquet maps have no form for version 3")
+            from byteatlas.manifest.parquet.marks import map_folder
             from byteatlas.manifest.parquet.write import write_parquet
 
-            with new_folder(url, access.storage_options) as folder:
+            with map_folder(url, access) as folder:
                 write_parquet(node, folder, options, tell)
                 check_again()
         case "json" | "json-v0":

@@ -27,7 +27,7 @@ PARSED = 1 << 18
 """Bytes; texts up to this are parsed to see whether they are maps, of longer ones both ends are looked at."""
 END = 1 << 16
 DOCUMENT = (".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json")
-PART_FILE = r"refs\.\d+\.parq(uet)?"
+PART_FILE = r"refs\.\d+(\.[0-9a-f]{12})?\.parq(uet)?"
 CHUNK_KEY = rb'"([^"]*/)?(\d+([./]\d+)*|c([./]\d+)*)"\s*:\s*'
 REFERENCE = CHUNK_KEY + rb'\[\s*("[^"]*"|null)\s*(,\s*\d+\s*,\s*\d+\s*)?\]'
 """A chunk's key with the place of its bytes."""

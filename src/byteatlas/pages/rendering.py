@@ -29,9 +29,9 @@ def environment() -> Any:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page. What is in ``values`` is text, whatever it looks like."""
+    """A page. What is in ``values`` is text, whatever it looks like; what UTF-8 cannot hold becomes escapes."""
     text: str = environment().get_template(template).render(**values)
-    return text
+    return text.encode(errors="backslashreplace").decode()
 
 
 def style() -> str:

@@ -20,7 +20,7 @@ from byteatlas.serving.options import ServeOptions
 from byteatlas.serving.published import Published, Servable, publish
 from byteatlas.serving.requests import METHODS, Asked, asked, check_host
 from byteatlas.serving.routes import Library, Resource, find
-from byteatlas.serving.sending import Outcome, Reply, reply_to, send_refusal, send_reply
+from byteatlas.serving.sending import PART, Outcome, Reply, reply_to, send_refusal, send_reply
 
 T = TypeVar("T")
 ASGIScope: TypeAlias = MutableMapping[str, Any]
@@ -129,13 +129,16 @@ class MapServer:
         if request.method == "OPTIONS":
             raise HTTPRefusal(204, "", {"allow": METHODS})
         found = find(self.library, request)
-        async with self._room.holding(found.room):
+        async with self._room.holding(found.room) as held:
             if found.ready is not None:
                 reply = reply_to(request, found.ready, self.options)
             else:
                 reply = await self._in_thread(lambda: self._made(found, request))
+            held.shrink(max(PART, reply.body.held))
             read = reply.body.read
-            await send_reply(outcome, reply, lambda start, stop: self._in_thread(lambda: read(start, stop)))
+            await send_reply(
+                outcome, reply, lambda start, stop: self._in_thread(lambda: read(start, stop)), self._room.taking
+            )
 
     def _made(self, found: Resource, request: Asked) -> Reply:
         body = found.make()

@@ -24,7 +24,7 @@ from byteatlas.io.stamp import facts_of, stamp_of
 from byteatlas.manifest.model import INLINE, MISSING
 from byteatlas.serving.requests import etag_of, etag_of_bytes
 from byteatlas.types import Buffer, ByteRange
-from byteatlas.values import dataclass
+from byteatlas.values import dataclass, replace
 
 PartReader: TypeAlias = Callable[[int, int], Buffer]
 """The bytes ``[start, stop)`` of a body. Blocks; raises `FetchFailed`, `SourceChanged`."""
@@ -32,19 +32,25 @@ PartReader: TypeAlias = Callable[[int, int], Buffer]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """``size`` bytes with a strong ETag. ``url``: a whole file elsewhere that is just these bytes."""
+    """``size`` bytes with a strong ETag.
+
+    Attributes:
+        url: a whole file elsewhere that is just these bytes.
+        held: how many of them are in memory.
+    """
 
     size: int
     etag: str
     read: PartReader
     media: str = "application/octet-stream"
     url: str | None = None
+    held: int = 0
 
 
 def body_of(data: Buffer, media: str = "application/octet-stream", etag: str | None = None) -> Body:
     """A body that is in memory."""
     view = memoryview(data)
-    return Body(len(view), etag or etag_of_bytes(view), lambda start, stop: view[start:stop], media)
+    return Body(len(view), etag or etag_of_bytes(view), lambda start, stop: view[start:stop], media, held=len(view))
 
 
 def stored_body(array: Array, chunk: int) -> Body | None:
@@ -73,7 +79,7 @@ def stored_body(array: Array, chunk: int) -> Body | None:
 
 def _whole(source: Source, recorded: str | None = None) -> Body:
     body = _range(source, ByteRange(0, source.size()), recorded)
-    return Body(body.size, body.etag, body.read, body.media, source.url)
+    return replace(body, url=source.url)
 
 
 def _range(source: Source, where: ByteRange, recorded: str | None) -> Body:

@@ -14,6 +14,8 @@ MOST_HEADERS = 100
 MOST_HEADER_BYTES = 16 << 10
 MOST_PATH = 4096
 AGAIN = {"retry-after": "1"}
+STALLED = 2.0
+"""Seconds for which a client may take nothing of its answer while others wait for room."""
 
 
 class Gate:
@@ -43,17 +45,33 @@ class Gate:
                 del self._clients[client]
 
 
+class Held:
+    """What one answer holds of the room."""
+
+    __slots__ = ("_room", "nbytes")
+
+    def __init__(self, room: Room, nbytes: int) -> None:
+        self._room, self.nbytes = room, nbytes
+
+    def shrink(self, nbytes: int) -> None:
+        """It was made, and needs no more than this until it is sent."""
+        freed = max(0, self.nbytes - nbytes)
+        self.nbytes -= freed
+        self._room.free(freed)
+
+
 class Room:
     """Bytes that answers under way hold: who finds no room waits for it, first come, first served."""
 
-    __slots__ = ("_held", "_most", "_patience", "_waiting")
+    __slots__ = ("_held", "_most", "_patience", "_taking", "_waiting")
 
     def __init__(self, options: ServeOptions) -> None:
         self._most, self._patience, self._held = options.most_bytes, options.timeout, 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._taking: dict[asyncio.Timeout, float] = {}
 
     @asynccontextmanager
-    async def holding(self, nbytes: int) -> AsyncIterator[None]:
+    async def holding(self, nbytes: int) -> AsyncIterator[Held]:
         """Room for an answer while it is made and sent. One answer alone always has room.
 
         Raises `HTTPRefusal` with 503 when there was none for as long as an answer may take.
@@ -62,11 +80,39 @@ class Room:
             await self._wait(nbytes)
         else:
             self._held += nbytes
+        held = Held(self, nbytes)
         try:
-            yield
+            yield held
         finally:
-            self._held -= nbytes
-            self._admit()
+            held.shrink(0)
+
+    @asynccontextmanager
+    async def taking(self) -> AsyncIterator[None]:
+        """While a client takes a part of its answer: a slow one must not keep the room that others wait for.
+
+        Raises `TimeoutError` for one that took nothing for as long as an answer may take, or, where others wait, for
+        ``STALLED`` seconds.
+        """
+        began = asyncio.get_running_loop().time()
+        patience = min(STALLED, self._patience) if self._waiting else self._patience
+        async with asyncio.timeout_at(began + patience) as deadline:
+            self._taking[deadline] = began
+            try:
+                yield
+            finally:
+                del self._taking[deadline]
+
+    def free(self, nbytes: int) -> None:
+        """Give back what was held, to those who wait."""
+        self._held -= nbytes
+        self._admit()
+
+    def _hurry(self) -> None:
+        """Somebody waits: the slow ones have less time from now on."""
+        now = asyncio.get_running_loop().time()
+        for deadline, began in self._taking.items():
+            if not deadline.expired():
+                deadline.reschedule(max(now, began + min(STALLED, self._patience)))
 
     def _fits(self, nbytes: int) -> bool:
         return not self._held or self._held + nbytes <= self._most
@@ -74,6 +120,7 @@ class Room:
     async def _wait(self, nbytes: int) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((nbytes, turn))
+        self._hurry()
         try:
             await asyncio.wait_for(asyncio.shield(turn), self._patience)
         except BaseException as error:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ipaddress
 import socket
 
+from byteatlas.arguments import wrong
 from byteatlas.errors import BadRequest, FetchFailed, MissingExtra
 from byteatlas.serving.application import MapServer
 from byteatlas.serving.limits import MOST_HEADER_BYTES
 from byteatlas.values import dataclass
 
+MOST_PORT = (1 << 16) - 1
 KEEP_ALIVE = 20
 """Seconds for which a connection without requests is kept."""
 
@@ -38,12 +40,18 @@ def is_loopback(host: str) -> bool:
 
 def listen(host: str, port: int) -> Listening:
     """Take connections at an address; port 0: any that is free. Raises `BadRequest` when that cannot be."""
+    if not 0 <= port <= MOST_PORT:  # Python refuses this and such names, too, and leaves a socket open
+        raise wrong("port", port, f"a whole number from 0 to {MOST_PORT}", True)
     plain = host.strip("[]")
+    try:
+        plain.encode("idna")
+    except UnicodeError as error:
+        raise wrong("host", host, "the name or address of a host", True) from error
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
     try:
         found = socket.create_server((plain, port), family=family, backlog=512)
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
+        why = error.strerror or str(error)
         raise BadRequest(f"cannot listen at {host}, port {port}: {why}") from error
     shown = f"[{plain}]" if ":" in plain else plain
     return Listening(found, f"http://{shown}:{found.getsockname()[1]}/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 from byteatlas.serving.bodies import Body
@@ -24,6 +25,8 @@ SAFE = {
     ),
 }
 Fetch: TypeAlias = Callable[[int, int], Awaitable[Any]]
+Taking: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""What is done in it ends in time, or with `TimeoutError`."""
 
 
 class Outcome:
@@ -82,15 +85,20 @@ def reply_to(request: Asked, body: Body, options: ServeOptions) -> Reply:
     return Reply(status, headers, body, start, stop, body.read(start, min(start + PART, stop)))
 
 
-async def send_reply(outcome: Outcome, reply: Reply, fetch: Fetch) -> None:
-    """Send it, reading as fast as the client takes it. Raises what reading raises: the answer is torn then."""
-    await outcome.start(reply.status, reply.headers)
+async def send_reply(outcome: Outcome, reply: Reply, fetch: Fetch, taking: Taking) -> None:
+    """Send it, reading as fast as the client takes it.
+
+    Raises what reading raises, and `TimeoutError` for a client that takes nothing: the answer is torn then.
+    """
     data, at = reply.first, reply.start + len(reply.first)
+    async with taking():
+        await outcome.start(reply.status, reply.headers)
+        await outcome.part(data, more=at < reply.stop)
     while at < reply.stop:
-        await outcome.part(data, more=True)
         data = await fetch(at, min(at + PART, reply.stop))
         at += len(data)
-    await outcome.part(data)
+        async with taking():
+            await outcome.part(data, more=at < reply.stop)
 
 
 def _headers(request: Asked, body: Body, options: ServeOptions) -> dict[str, str]:

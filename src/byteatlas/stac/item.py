@@ -12,6 +12,7 @@ from byteatlas.api.indexing import load
 from byteatlas.api.opening import Openable, how_for
 from byteatlas.api.opening import open as open_target
 from byteatlas.api.targets import is_references
+from byteatlas.arguments import VERBS, accept
 from byteatlas.array import Array, Group, Node
 from byteatlas.errors import BadRequest
 from byteatlas.io.access import Access
@@ -59,6 +60,7 @@ def stac_item(
     options = options or StacOptions()
     if not isinstance(options, StacOptions):
         raise BadRequest(f"options is {type(options).__name__}, StacOptions was expected")
+    accept(VERBS, href=href)
     root, virtual = _opened(target, how_for(target, access, storage_options, policy), options)
     arrays = {path: node for path, node in root.walk() if isinstance(node, Array)}
     place = href or _place(target)

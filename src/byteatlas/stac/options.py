@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
+from byteatlas.arguments import FLAG, NAMED, TEXT, accept_fields, made_by, whole
 from byteatlas.errors import BadRequest
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
@@ -33,11 +34,23 @@ class StacOptions:
     properties: Mapping[str, JSON] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        accept_fields(STAC_OPTIONS, self)
         if self.bbox is not None:
             _check_bbox(self.bbox)
         for name, text in (("start", self.start), ("end", self.end)):
             if text is not None:
                 _check_time(name, text)
+
+
+STAC_OPTIONS = {
+    "id": TEXT | None,
+    "bbox": made_by(tuple, list, words="(west, south, east, north) in degrees") | None,
+    "start": TEXT | None,
+    "end": TEXT | None,
+    "sources": FLAG,
+    "most_sources": whole(),
+    "properties": NAMED,
+}
 
 
 def _check_bbox(bbox: tuple[float, ...]) -> None:

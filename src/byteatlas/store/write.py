@@ -17,11 +17,10 @@ from stat import S_ISDIR
 from typing import Any, cast
 
 from byteatlas.errors import BadRequest, Conflict, FetchFailed, Forbidden
-from byteatlas.io.access import Access
+from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.kind import kind_of
 from byteatlas.io.local import local_path
 from byteatlas.io.output import draft_of, draft_start, new_file
-from byteatlas.io.storage_options import StorageOptions
 from byteatlas.io.urls import fault_of
 from byteatlas.store.base import Store, WritableStore, is_zip
 from byteatlas.store.directory import DirectoryStore
@@ -52,7 +51,7 @@ class Staging(DirectoryStore):
 
 
 @contextmanager
-def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = None) -> Iterator[WritableStore]:
+def writable(target: WriteTarget, access: Access = DEFAULT) -> Iterator[WritableStore]:
     """A store to write to: a folder, a ZIP file (by its suffix), any fsspec URL, a mapping, or a store.
 
     A ZIP file appears under its name when the block ends without an error. When it ends with one, what was collected
@@ -68,12 +67,12 @@ def writable(target: WriteTarget, storage_options: Mapping[str, JSON] | None = N
         if fault := fault_of(url):
             raise BadRequest(f"{url} {fault}".replace("\0", "?"))
         if is_zip(url):
-            with staged_zip(url, storage_options) as store:
+            with staged_zip(url, access.storage_options) as store:
                 yield store
             return
         path = local_path(url)
         if path is None:
-            yield RemoteStore(url, Access(StorageOptions.of(storage_options)), writable=True)
+            yield RemoteStore(url, access, writable=True)
         elif Path(path).exists() and not Path(path).is_dir():
             raise Conflict([f"{url} is a file"], "write")
         else:

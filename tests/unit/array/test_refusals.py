@@ -179,7 +179,7 @@ def test_arrays_without_axes_and_fields() -> None:
 def test_groups_are_asked_by_name() -> None:
     root = open_store(stored()[0])
     assert isinstance(root, Group)
-    for name, words in (("y", "no array or group 'y' in '/'"), (5, "no member 5: names are strings")):
+    for name, words in (("y", "no array or group 'y' in '/'"), (5, "no member 5: names are text")):
         with fault(NotFound, words):
             _ = root[name]  # type: ignore[index]
     with fault(NotFound, "the root is an array"):

@@ -52,6 +52,16 @@ def test_convert_and_diff(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["convert", "nothing.json", "x.json"]) == 4
 
 
+def test_the_version_of_a_json_map_is_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for version, name in (("2", ".zarray"), ("3", "zarr.json")):
+        assert run(["convert", "a.json", f"v{version}.json", "--zarr-format", version]) == 0
+        refs = json.loads(Path(f"v{version}.json").read_text())["refs"]
+        assert {f"x/{name}", f"g/y/{name}"} <= refs.keys()
+        assert read(f"v{version}.json") == VALUES.tolist()
+    assert run(["convert", "a.json", "v3.parquet", "--zarr-format", "3"]) == 2
+    assert "Parquet maps have no form for version 3" in capsys.readouterr().err
+
+
 def test_inline_and_deinline(here: Path) -> None:
     assert run(["inline", "a.json", "b.json", "--array", "x"]) == 0
     inside = read_references("b.json")

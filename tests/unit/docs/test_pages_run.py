@@ -42,7 +42,7 @@ def test_page(page: Path, tmp_path: Path) -> None:
         env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
     warned = [line for line in done.stderr.splitlines() if "Warning" in line and "byteatlas" in line]

@@ -213,7 +213,7 @@ def test_a_grid_too_large_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_written_record_sizes(tmp_path: Path, size: int) -> None:
-    with pytest.raises(BadRequest, match=f"record_size is {size}; a whole number from 1 on was expected"):
+    with pytest.raises(BadRequest, match=f"^record_size is {size}; a whole number from 1 on was expected$"):
         write_references(GROUP, tmp_path / "m.parquet", options=MapWriteOptions(record_size=size))
     assert not (tmp_path / "m.parquet").exists()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from tests.archives import small_archive
 from tests.serving import get, get_many, served
 
-from byteatlas.serving import ServeOptions, app
+from byteatlas.serving import ServeOptions, app, limits
 from byteatlas.serving.faults import HTTPRefusal
 from byteatlas.serving.limits import Gate, Room
 from byteatlas.serving.options import LOOPBACK_HOSTS
@@ -151,6 +151,63 @@ def test_answers_wait_for_room_and_give_up() -> None:
         return said
 
     assert asyncio.run(go()) == ["large", "first", "second", "third", "long", "late 503", "empty"]
+
+
+def scope_of(path: str, client: str) -> dict[str, Any]:
+    host = [(b"host", b"localhost")]
+    return {"type": "http", "method": "GET", "path": path, "headers": host, "client": (client, 1), "query_string": b""}
+
+
+@pytest.mark.parametrize("stuck_at", ["http.response.start", "http.response.body"])
+def test_slow_clients_leave_room_for_others(stuck_at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there is room for take nothing of their answers; one that asks afterwards gets its own."""
+    monkeypatch.setattr(limits, "STALLED", 0.2)
+    server = app({"sea": str(small_archive()[0])}, options=ServeOptions(most_bytes=64 << 20, timeout=600))
+    get(server, "/sea/v2/.zgroup")
+    sent: list[bytes] = []
+
+    async def never(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == stuck_at:
+            await asyncio.Event().wait()
+
+    async def at_once(message: MutableMapping[str, Any]) -> None:
+        sent.append(message.get("body", b""))
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def go() -> list[Any]:
+        asked = (server(scope_of("/sea/v2/sst/0.0.0", f"10.0.0.{i}"), receive, never) for i in range(64))
+        slow = [asyncio.ensure_future(one) for one in asked]
+        while server._room._held < 64 << 20:
+            await asyncio.sleep(0.01)
+        await asyncio.wait_for(server(scope_of("/sea/v2/sst/0.0.0", "10.0.1.0"), receive, at_once), 60)
+        for one in slow:
+            one.cancel()
+        return await asyncio.gather(*slow, return_exceptions=True)
+
+    ends = asyncio.run(go())
+    assert b"".join(sent) == get(server, "/sea/v2/sst/0.0.0").content
+    assert any(isinstance(end, ConnectionAbortedError) for end in ends)
+    assert server._room._held == 0
+
+
+def test_slow_clients_have_time_where_nobody_waits() -> None:
+    async def go() -> list[str]:
+        room, said = Room(ServeOptions(most_bytes=10, timeout=0.3)), []
+        async with room.holding(10) as held:
+            async with room.taking():
+                await asyncio.sleep(0.1)
+                said.append("taken")
+            with pytest.raises(TimeoutError):
+                async with room.taking():
+                    await asyncio.sleep(5)
+            held.shrink(4)
+            async with asyncio.timeout(1), room.holding(6):
+                said.append("beside it")
+        return said
+
+    assert asyncio.run(go()) == ["taken", "beside it"]
 
 
 def test_it_listens_on_this_machine_alone(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from byteatlas.arguments import accept, listed, whole
 from byteatlas.array import selection as sel
 from byteatlas.array.array import Array
 from byteatlas.array.indexing import Indexed
-from byteatlas.array.options import DEFAULT, ReadOptions
+from byteatlas.array.options import DEFAULT, ReadOptions, check_read_options
 from byteatlas.array.reading.locating.stored import StoreLocator
 from byteatlas.array.reading.opening import fill_of
 from byteatlas.array.reading.planning.orthogonal import plan_orthogonal
@@ -28,6 +29,9 @@ from byteatlas.store.base import WritableStore
 from byteatlas.store.nodes import StoredArray
 from byteatlas.types import Shape
 from byteatlas.values import replace
+
+WHOLE = whole(-(1 << 63))
+WRITING = {"axis": WHOLE, "shape": listed(WHOLE, "a tuple of lengths")}
 
 
 class WritableArray(Indexed):
@@ -76,7 +80,8 @@ class WritableArray(Indexed):
         return self._array.options
 
     def with_options(self, options: ReadOptions) -> WritableArray:
-        """The same array, read differently."""
+        """The same array, read differently. Raises `BadRequest` for options that cannot be."""
+        check_read_options(options)
         return self._like(self._meta, options)
 
     def _like(self, meta: ArrayMeta, options: ReadOptions) -> WritableArray:
@@ -114,20 +119,26 @@ class WritableArray(Indexed):
 
     def resize(self, shape: Shape) -> WritableArray:
         """The same array with another shape: metadata only, except that chunks wholly outside are removed."""
+        accept(WRITING, shape=shape)
+        shape = tuple(shape)
         if len(shape) != self.ndim or any(n < 0 for n in shape):
             raise BadRequest(f"{shape} is no shape for an array of {self.ndim} axes")
         if isinstance(self._meta.grid, RectilinearGrid):
             raise Unsupported("rectilinear", "resizing an array with a rectilinear grid", self._path)
-        meta = replace(self._meta, shape=tuple(shape))
+        meta = replace(self._meta, shape=shape)
         if any(new < old for new, old in zip(shape, self.shape, strict=True)):
-            self._writer().remove_outside(tuple(shape))
-            self._blank_outside(tuple(shape))
+            self._writer().remove_outside(shape)
+            self._blank_outside(shape)
         write_array_meta(self._store, self._path, meta)
         return self._like(meta, self.options)
 
     def append(self, values: Any, axis: int = 0) -> WritableArray:
         """The array grown along one axis by these values. The old handle keeps the old shape."""
-        block = np.asarray(values)
+        accept(WRITING, axis=axis)
+        try:
+            block = np.asarray(values)
+        except ValueError as error:
+            raise BadRequest(f"values make no array: {' '.join(str(error).split())}") from error
         if block.ndim != self.ndim or not 0 <= axis < self.ndim:
             raise BadRequest(f"cannot append an array of {block.ndim} axes along axis {axis} of {self.shape}")
         rest = tuple(n for i, n in enumerate(self.shape) if i != axis)

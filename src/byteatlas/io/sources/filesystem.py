@@ -34,14 +34,14 @@ class LivingFileSystem:
 
     def __init__(self, fs: Any, asked: AskedOptions | None = None, serial: int = 0, retry: Retry = RETRY) -> None:
         self.retry = retry
-        self._fs, self._pid, self._asked, self._serial = fs, os.getpid(), asked, serial
+        self._fs, self._pid, self._asked, self._serial = _set_up(fs), os.getpid(), asked, serial
         self.protocols = frozenset((fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol)
 
     def __call__(self) -> Any:
         if self._asked is not None and (serial := self._asked.serial()) != self._serial:
             self._fs, self._serial = _granted(self._asked, self.retry), serial
         elif self._pid != os.getpid() and hasattr(self._fs, "storage_args"):
-            self._fs = type(self._fs)(*self._fs.storage_args, **self._fs.storage_options)
+            self._fs = _set_up(type(self._fs)(*self._fs.storage_args, **self._fs.storage_options))
         self._pid = os.getpid()
         return self._fs
 
@@ -70,6 +70,8 @@ EXTRAS: Mapping[str, str] = {
     "http": "http", "https": "http", "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure",
     "abfs": "azure", "abfss": "azure", "adl": "azure",
 }  # fmt: skip
+OURS_ALONE = {"total_max_attempts": 1, "mode": "standard"}
+"""How botocore tries again what we try again: not at all."""
 POOL = 64
 """Connections that one file system may keep open at a time, where it would keep ten."""
 
@@ -132,7 +134,7 @@ def _made(url: str, options: Mapping[str, Any], retry: Retry) -> tuple[Any, str]
     """fsspec's file system for a URL, and the path in it."""
     from fsspec.core import url_to_fs
 
-    from byteatlas.io.sources.option_names import for_links
+    from byteatlas.io.sources.option_names import for_links, unsuitable
 
     url = _in_lower_case(url)
     try:
@@ -141,14 +143,33 @@ def _made(url: str, options: Mapping[str, Any], retry: Retry) -> tuple[Any, str]
         protocol = protocol_of(url.rpartition("::")[2])
         raise MissingExtra(EXTRAS.get(protocol, protocol), f"opening {url}") from error
     except TypeError as error:
-        raise BadRequest(f"{url} cannot be opened with these storage options: {error}") from error
+        raise unsuitable(url, error) from error
     except backend_errors() as error:
         if isinstance(error, BadRequest):
             raise
         raise failure(url, error) from error
-    if _is_tuned(url, options):
-        fs.retries = 1
-    return fs, path
+    return _set_up(fs), path
+
+
+def _set_up(fs: Any) -> Any:
+    """The same file system. s3fs with our settings gets those that are no options, here and wherever it is made again.
+
+    It tries nothing again, and sends what is written without asking first (``Expect: 100-continue``, RFC 9110 10.1.1):
+    aiohttp forgets its time-out with the answer to that, and who is not answered then waits without an end. A session
+    that the caller made is left as it is.
+    """
+    given = getattr(fs, "storage_options", {}).get("config_kwargs") or {}
+    if given.get("retries") != OURS_ALONE:
+        return fs
+    fs.retries = 1
+    if fs.session is not None:
+        return fs
+    from aiobotocore.session import AioSession
+    from botocore.handlers import add_expect_header
+
+    fs.session, fs._session_is_owned = AioSession(**fs.kwargs), False  # else s3fs makes another one at times
+    fs.session.unregister("before-call.s3", add_expect_header)
+    return fs
 
 
 def _in_lower_case(url: str) -> str:
@@ -168,7 +189,7 @@ def _tuned(url: str, options: Mapping[str, Any], retry: Retry) -> dict[str, Any]
         **options,
         "config_kwargs": {
             "max_pool_connections": POOL,
-            "retries": {"total_max_attempts": 1, "mode": "standard"},
+            "retries": OURS_ALONE,
             "connect_timeout": retry.idle,
             "read_timeout": retry.idle,
         },

@@ -27,6 +27,7 @@ from byteatlas.io.sources.answers import (
 )
 from byteatlas.io.sources.faults import GONE, backend_errors, failure, status_failure
 from byteatlas.io.sources.filesystem import LivingFileSystem
+from byteatlas.io.sources.option_names import unsuitable
 from byteatlas.io.stamp import learned
 from byteatlas.io.traffic.traffic import Meter, Traffic
 from byteatlas.io.urls import WEB, place, protocol_of
@@ -265,13 +266,20 @@ class HttpSource:
         idle = self._retry.idle
         for _ in range(HOPS):
             given = {k: v for k, v in fs.kwargs.items() if k not in ("headers", "timeout", "allow_redirects")}
-            sent = {**fs.kwargs.get("headers", {}), **headers}
-            session = await fs.set_session()
+            sent = {**(fs.kwargs.get("headers") or {}), **headers}
+            try:
+                session = await fs.set_session()
+            except TypeError as error:
+                raise unsuitable(url, error) from error
             limits = ClientTimeout(total=None, sock_connect=idle, sock_read=idle)
             target = _url(url, encoded)
             asked = session.request(method, target, headers=sent, allow_redirects=False, timeout=limits, **given)
             with self.meter.request(url, method) as trip:
-                async with asked as answer:
+                try:
+                    begun = await asked
+                except TypeError as error:  # an option that aiohttp looks at when it is used
+                    raise unsuitable(url, error) from error
+                async with begun as answer:
                     trip.answered()
                     where = answer.headers.get("Location") if answer.status in REDIRECTS else None
                     try:

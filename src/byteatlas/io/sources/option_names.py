@@ -7,6 +7,7 @@ from typing import Any
 
 from byteatlas.errors import BadRequest, unknown_text
 from byteatlas.io.urls import OBJECTS, WEB, protocol_of
+from byteatlas.masking import masked
 
 REQUEST = frozenset({
     "headers", "auth", "params", "cookies", "ssl", "proxy", "proxy_auth", "proxy_headers", "timeout", "max_redirects",
@@ -72,3 +73,8 @@ def _check(protocol: str, options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in known:
             raise BadRequest(unknown_text("storage option", name, sorted(known)))
+
+
+def unsuitable(url: str, error: TypeError) -> BadRequest:
+    """The error for options that a back end does not take."""
+    return BadRequest(f"{masked(url)} cannot be opened with these storage options: {error}")

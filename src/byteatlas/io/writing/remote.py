@@ -139,3 +139,8 @@ class RemoteFolder:
         except _errors() as error:
             raise _unwritable(f"{self._url}/{name}", error) from error
         put(self._living, path, f"{self._url}/{name}", data, version)
+
+    def remove(self, name: str) -> None:
+        """Remove a file that nobody needs. Where that fails, it stays."""
+        with suppress(*_errors()):
+            self._living().rm_file(f"{self._root}/{name}")

@@ -21,7 +21,7 @@ from byteatlas.manifest.json.columns import ColumnSink
 from byteatlas.manifest.json.documents import consolidated, source_infos
 from byteatlas.manifest.json.templates.expressions import Templates
 from byteatlas.manifest.json.templates.generate import expand_gen
-from byteatlas.manifest.json.text.parsed import ParsedText
+from byteatlas.manifest.json.text.parsed import ParsedText, TwoEntries
 from byteatlas.manifest.json.text.searched import SearchedText
 from byteatlas.manifest.json.values import parse_reference
 from byteatlas.manifest.kinds.sparse import SourceTable
@@ -52,7 +52,12 @@ class JsonMap:
         self.where, self.options = where, options
         self._lock = threading.RLock()
         self._columns: dict[str, Manifest] | None = None
-        self._text = ParsedText.of(source, where, options) or SearchedText.of(source, where)
+        self.ambiguous = False
+        try:
+            parsed = ParsedText.of(source, where, options)
+        except TwoEntries:  # a search would find one of them: whoever reads all says what is wrong
+            parsed, self.ambiguous = None, True
+        self._text = parsed or SearchedText.of(source, where)
         top = self._text.top
         version = top.get("version", 0)
         if version not in (0, 1) or isinstance(version, bool):
@@ -159,7 +164,8 @@ class LazyJson:
         return self._map.table.infos
 
     def rows(self, chunks: NDArray[np.int64]) -> Rows:
-        if not self._map.loaded and self._looked + len(chunks) <= LOOKED_UP_SINGLY and not self._map.gen:
+        whole = self._map.loaded or self._map.gen or self._map.ambiguous
+        if not whole and self._looked + len(chunks) <= LOOKED_UP_SINGLY:
             self._looked += len(chunks)
             found = self._look(chunks)
             if found is not None:

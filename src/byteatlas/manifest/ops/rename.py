@@ -35,12 +35,7 @@ class Rename:
         Raises:
             BadRequest: the regular expression is none.
         """
-        try:
-            compiled = None if self.pattern is None else re.compile(self.pattern)
-            if compiled is not None:
-                compiled.sub(self.replacement, "")
-        except (re.error, IndexError) as error:
-            raise BadRequest(f"regular expression {self.pattern!r}: {error}") from error
+        compiled = self._compiled()
 
         def change(url: str) -> str:
             best = max((p for p in self.prefixes if url.startswith(p)), key=len, default=None)
@@ -50,13 +45,25 @@ class Rename:
 
         return change
 
+    def _compiled(self) -> re.Pattern[str] | None:
+        try:
+            compiled = None if self.pattern is None else re.compile(self.pattern)
+            if compiled is not None:
+                compiled.sub(self.replacement, "")
+        except (re.error, IndexError) as error:
+            raise BadRequest(f"regular expression {self.pattern!r}: {error}") from error
+        return compiled
+
     def check_used(self, urls: Iterable[str]) -> None:
-        """Raise `NotFound` for a prefix that no URL has, and for a regular expression that is found in none."""
-        known = list(urls)
+        """Raise `NotFound` for a prefix that no URL has, and for a regular expression that is found in none.
+
+        `BadRequest` for a regular expression that is none.
+        """
+        known, compiled = list(urls), self._compiled()
         for prefix in self.prefixes:
             if not any(url.startswith(prefix) for url in known):
                 raise NotFound(f"no source begins with {prefix}", known)
-        if self.pattern is not None and not any(re.search(self.pattern, url) for url in known):
+        if compiled is not None and not any(compiled.search(url) for url in known):
             raise NotFound(f"no source fits the regular expression {self.pattern}", known)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from byteatlas.io.output import Folder
+from byteatlas.manifest.parquet.marks import MarkedParts
 from byteatlas.manifest.tree import WrittenArray
 
 if TYPE_CHECKING:
@@ -24,10 +25,16 @@ class Behind:
     """A folder that part files are put into as soon as they are encoded; the end of the block waits for all of them.
 
     There are never more part files in memory than threads, and one. A small map is encoded by the caller's own thread.
+
+    Attributes:
+        mark: what each part file has in its metadata (`byteatlas.manifest.parquet.marks`); empty = nothing.
+        names: of all part files so far.
     """
 
     def __init__(self, folder: Folder, arrays: Sequence[WrittenArray]) -> None:
         self._folder = folder
+        self.mark = folder.mark if isinstance(folder, MarkedParts) else ""
+        self.names: list[str] = []
         self._waiting: deque[tuple[str, Future[Any]]] = deque()
         rows = sum(math.prod(array.manifest.grid_shape) for array in arrays)
         self._threads = min(max((os.cpu_count() or 1) - 1, 1), MOST_THREADS) if rows > 2 * WORTH_A_THREAD else 0
@@ -42,6 +49,7 @@ class Behind:
 
     def put(self, name: str, rows: int, encode: Callable[[], Any]) -> None:
         """A part file of so many rows, which ``encode`` gives the bytes of."""
+        self.names.append(name)
         if self._pool is None or rows < WORTH_A_THREAD:
             self._folder.put(name, encode())
             return

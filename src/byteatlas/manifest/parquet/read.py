@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import BadRequest, FetchFailed, InvalidMetadata, NotFound
+from byteatlas.errors import BadRequest, FetchFailed, InvalidMetadata, NotFound, SourceChanged
 from byteatlas.io.local import local_path
 from byteatlas.io.source import Source
 from byteatlas.manifest.json.documents import document, source_infos
@@ -24,6 +24,7 @@ from byteatlas.manifest.kinds.sparse import DENSE_LIMIT, SourceTable
 from byteatlas.manifest.model import INLINE, MISSING, WHOLE, ChunkManifest, Rows, SourceInfo, VirtualNode, unpickled
 from byteatlas.manifest.options import KnownPlace, MapReadOptions
 from byteatlas.manifest.parquet.arrow import inline_values, integers, single_chunk, valid_rows
+from byteatlas.manifest.parquet.marks import KEY, beside, marks_of
 from byteatlas.manifest.parquet.pages import COLUMNS, RATIO, check_expanded, check_types
 from byteatlas.manifest.tree import DocumentTree, is_document
 from byteatlas.meta.grid import chunk_counts
@@ -61,6 +62,10 @@ class _Part:
         return columns + sum(map(len, self.inlined.values()))
 
 
+class _OtherMark(Exception):
+    """A part file is not the one that the metadata mean (`byteatlas.manifest.parquet.marks`)."""
+
+
 class ParquetMap:
     """One Parquet map: its metadata, and the part files read last."""
 
@@ -79,6 +84,7 @@ class ParquetMap:
             raise InvalidMetadata(where, "no Zarr metadata in the map")
         self.record_size: int = whole["record_size"]
         self.hierarchy = DocumentTree(documents, where)
+        self._marks = marks_of(whole, where)
 
     def _metadata(self, text: bytes) -> Mapping[str, JSON]:
         where = f"{self.where}: .zmetadata"
@@ -160,30 +166,45 @@ class ParquetMap:
                 del self._parts[name]
 
     def _read(self, name: str, expected: int) -> _Part:
+        mark = self._marks.get(name, "")
+        absent: FetchFailed | None = None
+        for place in (name, beside(name, mark), name) if mark else (name,):  # it may get its name meanwhile
+            try:
+                return self._decoded(self._bytes(place), f"{self.where}/{place}", mark)
+            except _OtherMark:
+                absent = None
+            except FetchFailed as error:
+                self._check()
+                if not error.absent:
+                    raise
+                absent = error
+        if absent is None:
+            raise SourceChanged(self.where, "the map", "another one", "rewritten", when="opened")
+        if self.options.absent_parts == "missing" and not mark:
+            nothing = np.zeros(expected, np.uint64)
+            return _Part(Rows(np.full(expected, MISSING, np.int32), nothing, nothing), {})
+        why = "no such part file: lost, or left out by fsspec's writer because all of its chunks are missing"
+        raise FetchFailed(f"{self.where}/{name}", f"{why} (absent_parts='missing' reads it so)") from absent
+
+    def _bytes(self, name: str) -> Buffer:
+        found = self._fetched.pop(name, None)
+        if isinstance(found, FetchFailed):
+            raise found
+        data = self._open(name).read_all() if found is None else found
+        self._check()
+        return data
+
+    def _decoded(self, data: Buffer, where: str, mark: str) -> _Part:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        where = f"{self.where}/{name}"
-        try:
-            found = self._fetched.pop(name, None)
-            if isinstance(found, FetchFailed):
-                raise found
-            data = self._open(name).read_all() if found is None else found
-            self._check()
-        except FetchFailed as error:
-            self._check()
-            if not error.absent:
-                raise
-            if self.options.absent_parts == "missing":
-                nothing = np.zeros(expected, np.uint64)
-                return _Part(Rows(np.full(expected, MISSING, np.int32), nothing, nothing), {})
-            why = "no such part file: lost, or left out by fsspec's writer because all of its chunks are missing"
-            raise FetchFailed(where, f"{why} (absent_parts='missing' reads it so)") from error
         try:
             rows = check_expanded(memoryview(data), where)
             if rows > max(min(4 * self.record_size, max(MOST_ROWS, RATIO * len(data))), 1 << 20):
                 raise InvalidMetadata(where, f"{rows} rows, record_size is {self.record_size}")
             metadata = pq.read_metadata(pa.py_buffer(data))
+            if (metadata.metadata or {}).get(KEY, b"") != mark.encode():
+                raise _OtherMark
             schema = metadata.schema.to_arrow_schema()
             missing = set(COLUMNS) - set(schema.names)
             if missing:

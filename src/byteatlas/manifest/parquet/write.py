@@ -22,6 +22,7 @@ from byteatlas.manifest.kinds.sparse import writable_total
 from byteatlas.manifest.model import INLINE, WHOLE, Rows, SourceInfo, VirtualNode
 from byteatlas.manifest.options import MapWriteOptions, TellArray
 from byteatlas.manifest.parquet.behind import Behind
+from byteatlas.manifest.parquet.marks import KEY, own_entry
 from byteatlas.manifest.tree import WrittenArray, node_documents
 from byteatlas.meta.json_text import json_text
 from byteatlas.types import JSON
@@ -43,8 +44,6 @@ def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, t
     Raises:
         Unsupported: an array that no metadata version can express.
     """
-    if options.record_size < 1:
-        raise BadRequest("record_size must be at least 1")
     documents, arrays = node_documents(node, separator=".")
     seen: dict[str, SourceInfo] = {}
     with Behind(folder, arrays) as sink:
@@ -53,8 +52,8 @@ def write_parquet(node: VirtualNode, folder: Folder, options: MapWriteOptions, t
                 tell(array.path, number, len(arrays))
             write_parts(array, sink, options, seen)
     whole: dict[str, JSON] = {"metadata": documents, "record_size": options.record_size}
-    if options.sources and (table := source_rows(seen, options)):
-        whole["byteatlas"] = {"sources": table}
+    table = source_rows(seen, options) if options.sources else None
+    whole |= own_entry(table or None, {}, sink.names, sink.mark)
     folder.put(".zmetadata", json_text(whole).encode())
 
 
@@ -77,7 +76,7 @@ def write_parts(
             before, sources = len(sources), array.manifest.sources
             seen.update((s.url, s) for s in sources[before:])
         raw = _inline_bytes(array, rows, chunks)
-        sink.put(f"{base}refs.{part}.parq", len(chunks), partial(_encode, rows, raw, sources, options))
+        sink.put(f"{base}refs.{part}.parq", len(chunks), partial(_encode, rows, raw, sources, options, sink.mark))
 
 
 def _inline_bytes(array: WrittenArray, rows: Rows, chunks: NDArray[np.int64]) -> list[bytes | None] | None:
@@ -92,7 +91,11 @@ def _inline_bytes(array: WrittenArray, rows: Rows, chunks: NDArray[np.int64]) ->
 
 
 def _encode(
-    rows: Rows, raw: list[bytes | None] | None, sources: tuple[SourceInfo, ...], options: MapWriteOptions
+    rows: Rows,
+    raw: list[bytes | None] | None,
+    sources: tuple[SourceInfo, ...],
+    options: MapWriteOptions,
+    mark: str,
 ) -> Any:
     """One part file's bytes."""
     n = len(rows.source)
@@ -109,15 +112,17 @@ def _encode(
     schema = SCHEMA.set(0, pa.field("path", _DICTIONARY))
     table = pa.Table.from_arrays(columns, schema=schema)
     out = pa.BufferOutputStream()
-    pq.write_table(
-        table,
+    with pq.ParquetWriter(
         out,
+        schema,
         compression="zstd",
         use_dictionary=["path"],
         write_statistics=["offset", "size"],
         store_schema=False,
-        row_group_size=n,
-    )
+    ) as writer:
+        writer.write_table(table, row_group_size=n)
+        if mark:
+            writer.add_key_value_metadata({KEY: mark})
     return memoryview(out.getvalue())
 
 

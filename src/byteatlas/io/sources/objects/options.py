@@ -7,9 +7,11 @@ takes fsspec's back end, where that is installed.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from byteatlas.arguments import wrong
 from byteatlas.errors import BadRequest, unknown_text
 from byteatlas.io.sources.objects.profiles import profile_options
 from byteatlas.types import JSON
@@ -54,6 +56,11 @@ TUNING = frozenset({
     "max_connections",
 })  # fmt: skip
 """Options of fsspec's back ends that change no result, and mean nothing to obstore."""
+ENDPOINTS = ("endpoint", "base_url", "metadata_endpoint", "sts_endpoint", "msi_endpoint", "authority_host")
+"""Options that are URLs of servers."""
+ENDPOINT = re.compile(r"https?://[^/?#\s]+", re.IGNORECASE)
+KEY_FILES = ("service_account", "service_account_key")
+"""Options that may be the text of a file, with line breaks."""
 Config: TypeAlias = dict[str, Any]
 Step: TypeAlias = Callable[[Any, "Arguments"], None]
 
@@ -106,7 +113,19 @@ def arguments(protocol: str, bucket: str, options: Mapping[str, JSON]) -> Argume
             raise Untranslatable(f"obstore has nothing for the option {name!r}: say backend='fsspec'")
         else:
             raise BadRequest(unknown_text("storage option", name, known_options(made.kind)))
+    _check_config(made.config)
     return _completed(made, options)
+
+
+def _check_config(config: Config) -> None:
+    """Raise `BadRequest` for values with which obstore would end in a panic of its own."""
+    for name, value in config.items():
+        if not isinstance(value, (str, bool)):
+            raise wrong(f"storage option {name}", value, "text")
+        if isinstance(value, str) and name not in KEY_FILES and not value.isprintable():
+            raise BadRequest(f"storage option {name} holds control characters")
+        if name in ENDPOINTS and not ENDPOINT.match(str(value)):
+            raise wrong(f"storage option {name}", value, "a URL that begins with https:// or http://", True)
 
 
 def known_options(kind: str) -> list[str]:

@@ -99,7 +99,10 @@ class ObjectSource:
                 raise FetchFailed(self._url, f"{len(data)} of {end} bytes came back", transient=True)
             return memoryview(data)
 
-        return self._run(work)
+        try:
+            return self._run(work)
+        except FetchFailed as error:
+            raise error.located(range=ByteRange(0, most)) from error
 
     def _run(self, work: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
         async def within() -> T:

@@ -23,6 +23,9 @@ MANIFEST_SIZE = 1 << 17
 class IcechunkOptions:
     """How a repository is written.
 
+    >>> IcechunkOptions(mode="append", branch="trial", message="June").branch
+    'trial'
+
     Attributes:
         mode: ``create`` a branch that holds nothing yet; ``append`` to what it holds: new arrays and groups, and new
             chunks of arrays that were read from it; ``replace`` what it holds, which stays as an older snapshot.

@@ -6,15 +6,15 @@ import json
 import math
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
-from byteatlas.errors import BadRequest, CorruptFile, InvalidMetadata, NotFound, Unsupported
+from byteatlas.errors import BadRequest, CorruptFile, InvalidMetadata, NotFound, Unsupported, unknown
 from byteatlas.io.access import DEFAULT, Access
 from byteatlas.io.local import local_path
 from byteatlas.io.policy import foreign
@@ -28,6 +28,7 @@ from byteatlas.meta.model import ArrayMeta
 from byteatlas.types import JSON, Shape
 from byteatlas.values import replace
 
+T = TypeVar("T")
 NATIVE, VIRTUAL, IN_MANIFEST = 1, 2, 3
 """icechunk.ChunkType's values in the columns of ``array_chunk_iterator``."""
 OWN = "byteatlas"
@@ -57,12 +58,13 @@ def read_icechunk(
         FetchFailed: there is no repository, or it cannot be reached.
     """
     ice = library()
-    which: dict[str, str | None] = {"branch": branch if branch or tag or snapshot else "main"}
-    which |= {k: v for k, v in (("tag", tag), ("snapshot_id", snapshot)) if v is not None}
+    which = {"branch": branch, "tag": tag, "snapshot_id": snapshot}
+    asked = {k: v for k, v in which.items() if v is not None} or {"branch": "main"}
     base = url or repository_name(where)
     with our_errors(where):
         repository = ice.Repository.open(storage_of(where, access))
-        session = repository.readonly_session(**{k: v for k, v in which.items() if v is not None})
+        (kind, name), *_ = asked.items()
+        session = _named(repository, kind, name, lambda: repository.readonly_session(**asked))
         store = session.store
         if not hasattr(store, "array_chunk_iterator"):
             why = f"icechunk {ice.__version__} does not tell where chunks lie; 2.0 or later does"
@@ -83,6 +85,18 @@ def read_icechunk(
     return DocumentTree(documents, "Icechunk repository").build(attach)
 
 
+def _named(repository: Any, kind: str, name: str, ask: Callable[[], T]) -> T:
+    """What a repository says of a version. Raises `NotFound` for a name that is not there, with those that are."""
+    try:
+        return ask()
+    except getattr(library(), "IcechunkError", ValueError) as error:
+        names = {"branch": "list_branches", "tag": "list_tags"}.get(kind)
+        known = getattr(repository, names)() if names else None
+        if known is None or name in known:
+            raise
+        raise unknown(kind, name, sorted(known)) from error
+
+
 def read_place(url: str, access: Access = DEFAULT) -> VirtualNode:
     """The repository, and the version of it, that ``icechunk:URL`` names."""
     place = place_of_url(url)
@@ -97,7 +111,8 @@ def tip_of(place: RepositoryPlace, access: Access = DEFAULT) -> str:
     if place.tag is not None or place.snapshot is not None:
         raise BadRequest(f"{place.url}: only branches can be written to")
     with our_errors(place.url):
-        found: str = library().Repository.open(storage_of(place.url, access)).lookup_branch(place.branch or "main")
+        branch, repository = place.branch or "main", library().Repository.open(storage_of(place.url, access))
+        found: str = _named(repository, "branch", branch, lambda: repository.lookup_branch(branch))
         return found
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from byteatlas.errors import Conflict, NotFound
+from byteatlas.errors import Conflict, NotFound, unknown
 from byteatlas.io.access import Access
 from byteatlas.io.local import is_repository, local_path
 from byteatlas.manifest.foreign.icechunk.containers import Containers
@@ -102,7 +102,7 @@ def session_on(repository: Any, options: IcechunkOptions, where: object) -> Any:
     branch = options.branch
     if branch not in repository.list_branches():
         if options.mode == "append":
-            raise NotFound(f"no branch {branch!r}", sorted(repository.list_branches()))
+            raise unknown("branch", branch, sorted(repository.list_branches()))
         first = list(repository.ancestry(branch="main"))[-1]
         repository.create_branch(branch, snapshot_id=first.id)
     session = repository.writable_session(branch)

@@ -15,6 +15,9 @@ from byteatlas.io.local import local_path
 from byteatlas.types import JSON
 
 T = TypeVar("T")
+NO_VERSION = ("ref not found", "invalid snapshot id", "snapshot not found")
+DENIED = ("AccessDenied", "Forbidden", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "Unauthorized")
+"""What object storage says, in icechunk's messages: its errors have no field for it."""
 
 
 def library() -> Any:
@@ -56,9 +59,15 @@ def _ours(where: str, error: Exception) -> ByteatlasError:
     kind = type(error).__name__
     if kind == "ConflictError":
         return Conflict([f"{where} was written by others meanwhile ({text})"], "commit")
-    if kind in ("RefNotFoundError", "SnapshotNotFoundError", "NodeNotFoundError") or "ref not found" in text:
+    if kind in ("RefNotFoundError", "SnapshotNotFoundError", "NodeNotFoundError") or any(t in text for t in NO_VERSION):
         return NotFound(f"{where}: {text}")
-    return FetchFailed(where, text, absent=kind == "RepositoryNotFoundError" or "doesn't exist" in text)
+    if kind == "RepositoryNotFoundError" or "repository doesn't exist" in text:
+        return FetchFailed(where, "there is no Icechunk repository", absent=True)
+    if "NoSuchBucket" in text:
+        return FetchFailed(where, "there is no such bucket", absent=True)
+    if any(t in text for t in DENIED):
+        return FetchFailed(where, f"the storage refuses access; check the credentials ({text})", denied=True)
+    return FetchFailed(where, text, absent="doesn't exist" in text)
 
 
 def storage_of(where: str | os.PathLike[str] | Any, access: Access = DEFAULT) -> Any:

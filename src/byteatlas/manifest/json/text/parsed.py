@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from byteatlas.errors import SourceChanged
 from byteatlas.io.source import Source
-from byteatlas.manifest.json.text.structure import TOP_MEMBERS, DocumentSink
+from byteatlas.manifest.json.text.structure import LAST, TOP_MEMBERS, DocumentSink
 from byteatlas.manifest.json.text.tokens import EntriesSink
 from byteatlas.manifest.options import MapReadOptions
 from byteatlas.types import JSON
 from byteatlas.values import dataclass
 
 
-class _TwoEntries(ValueError):
+class TwoEntries(ValueError):
     """A key stands twice in one object."""
 
 
@@ -36,13 +36,15 @@ class ParsedText:
         for key, value in parts.references.items():
             if type(value) is not list:
                 sink.other(key, value, 0, 0)
+            elif key[-1:] in LAST:
+                sink.reference(key)
         self._documents = sink.documents
 
     @classmethod
     def of(cls, source: Source, where: str, options: MapReadOptions) -> ParsedText | None:
         """None for a text that is not small, and for one that is not plain.
 
-        Whoever reads that closely says what is wrong with it.
+        Whoever reads that closely says what is wrong with it. Raises `TwoEntries`.
         """
         if source.size() > options.small_text:
             return None
@@ -51,6 +53,8 @@ class ParsedText:
             return None
         try:
             parts = _parts(json.loads(text.decode(), object_pairs_hook=_distinct))
+        except TwoEntries:
+            raise
         except (ValueError, RecursionError):
             return None
         return None if parts is None else cls(source, where, parts, options)
@@ -86,7 +90,7 @@ class ParsedText:
 def _distinct(items: list[tuple[str, JSON]]) -> dict[str, JSON]:
     found = dict(items)
     if len(found) != len(items):
-        raise _TwoEntries
+        raise TwoEntries
     return found
 
 

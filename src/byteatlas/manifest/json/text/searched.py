@@ -10,6 +10,15 @@ from byteatlas.manifest.json.text.structure import DocumentSink, TextParts, comp
 from byteatlas.manifest.json.text.tokens import EntrySink, Irregular, scan_object
 from byteatlas.types import JSON, ByteRange
 
+NEAR = 1 << 16
+"""How far from a key a second one is looked for: all of a large text would take longer than reading one chunk may."""
+
+
+def _spelled(key: str) -> list[bytes]:
+    """A key as it may stand in a text, with its quotes."""
+    ways = dict.fromkeys((key, key.replace("/", "\\/")))
+    return [b'"' + json.dumps(k, ensure_ascii=False).encode()[1:-1].replace(b"\\\\/", b"\\/") + b'"' for k in ways]
+
 
 class SearchedText:
     """Where the parts of a text lie. Only its metadata documents are held."""
@@ -53,14 +62,26 @@ class SearchedText:
             return unescape(known, self._where) if isinstance(known, bytes) else known, True
         reader = Reader(self._source, self._where)
         likely = self._stretches(prefix.encode())
-        for spelled in dict.fromkeys((key, key.replace("/", "\\/"))):
-            needle = b'"' + json.dumps(spelled, ensure_ascii=False).encode()[1:-1].replace(b"\\\\/", b"\\/") + b'"'
+        for needle in _spelled(key):
             for begin, end in likely:
                 at = self._search(reader, needle, begin, end)
+                if at >= 0 and self._stands_twice(reader, key, at):
+                    return None, False  # whoever reads all of it refuses the map
                 if at >= 0:
                     colon = reader.skip(at + len(needle))
                     return reader.value(reader.skip(colon + 1))[0], True
         return None, False
+
+    def _stands_twice(self, reader: Reader, key: str, at: int) -> bool:
+        """Whether a key that was found stands in the text near it once more."""
+        begin, end = max(self._body.begin, at - NEAR), min(self._body.end, at + NEAR)
+        for needle in _spelled(key):
+            found = self._search(reader, needle, begin, end)
+            if found == at:
+                found = self._search(reader, needle, at + len(needle), end)
+            if found >= 0:
+                return True
+        return False
 
     def _stretches(self, prefix: bytes) -> list[tuple[int, int]]:
         """The text in stretches, those first where keys with this prefix stand."""
@@ -75,7 +96,7 @@ class SearchedText:
     def _search(self, reader: Reader, needle: bytes, begin: int, end: int) -> int:
         at, window = begin, 1 << 20
         while at < end:
-            length = min(window + len(needle), self._body.end - at)
+            length = min(window + len(needle), end + len(needle) - at, self._body.end - at)
             reader.move(at, length)
             found = reader.data.find(needle)
             while found >= 0:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import numpy as np
+
 from byteatlas.errors import InvalidMetadata
 from byteatlas.io.source import Source
 from byteatlas.io.sources.memory import MemorySource
@@ -12,7 +14,7 @@ from byteatlas.manifest.json.documents import document
 from byteatlas.manifest.json.text.reader import Reader, unescape
 from byteatlas.manifest.json.text.tokens import Entries, scan_object
 from byteatlas.manifest.sharing import SharedDocuments
-from byteatlas.manifest.tree import is_document
+from byteatlas.manifest.tree import DOCUMENTS, is_document
 from byteatlas.types import JSON
 from byteatlas.values import dataclass, field
 
@@ -33,6 +35,12 @@ MOST_TEXTS = 1 << 20
 """Bytes of values in the map itself (small coordinates, as a rule) that are kept: finding one anew reads the text."""
 
 
+LAST = frozenset(name[-1] for name in (*DOCUMENTS, ".zmetadata"))
+"""The last letters of names of metadata documents; chunks end with digits, nearly always."""
+IS_LAST = np.isin(np.arange(256), [ord(letter) for letter in LAST])
+IS_LAST.flags.writeable = False
+
+
 class DocumentSink:
     """Keeps the metadata documents, and values in the map as far as they are small and few; remembers which stretches
     are nested objects."""
@@ -49,8 +57,15 @@ class DocumentSink:
 
     def lists(self, entries: Entries) -> None:
         """Remember the first key of each batch: it tells where an array's chunks stand."""
+        for i in np.flatnonzero(IS_LAST[entries.view[entries.key_end - 1]]).tolist():
+            self.reference(unescape(entries.data[entries.key[i] : entries.key_end[i]], self.where))
         begin = int(entries.key[0])
         self.marks.append((entries.base + begin, entries.data[begin : int(entries.key_end[0])].replace(b"\\/", b"/")))
+
+    def reference(self, key: str) -> None:
+        """Raise `InvalidMetadata` for metadata that lie elsewhere: without them an array would be missing unseen."""
+        if is_document(key) or key == ".zmetadata":
+            raise InvalidMetadata(f"{self.where}: {key}", "metadata must be text or an object, not a reference")
 
     def text(self, key: str, raw: bytes) -> None:
         if is_document(key) or key == ".zmetadata":
