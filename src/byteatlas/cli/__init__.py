@@ -5,6 +5,7 @@ def main() -> None:
     """Entry point of the ``byteatlas`` command."""
     import sys
 
+    _reopen_closed()
     if sys.argv[1:] in (["--help"], ["-h"]):
         from byteatlas.cli.overview import overview, terminal_columns
 
@@ -12,6 +13,16 @@ def main() -> None:
     else:
         status = _ran()
     sys.exit(status)
+
+
+def _reopen_closed() -> None:
+    """Streams that were closed before we began (``>&-``) are None in Python: what is written to them goes nowhere."""
+    import os
+    import sys
+
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _ran() -> int:

@@ -81,6 +81,32 @@ def test_groups(make: Make, version: str) -> None:
     assert typed.meta.attributes["unit"] == 3.5
 
 
+@pytest.mark.parametrize("newest", [False, True])
+@pytest.mark.parametrize(("offsets", "lengths"), [(2, 4), (2, 8), (4, 4), (4, 8), (8, 4)])
+def test_other_widths_of_addresses_and_lengths(tmp_path: Path, offsets: int, lengths: int, newest: bool) -> None:
+    """The library fills the heads of global heaps up, and stores the place of an old group's name as a length."""
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    creation.set_sizes(offsets, lengths)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    oldest = h5py.h5f.LIBVER_LATEST if newest else h5py.h5f.LIBVER_EARLIEST
+    access.set_libver_bounds(oldest, h5py.h5f.LIBVER_LATEST)
+    path = tmp_path / "widths.h5"
+    with h5py.File(h5py.h5f.create(bytes(path), h5py.h5f.ACC_TRUNC, creation, access)) as file:
+        texts = file.create_dataset("deep/texts", data=["ab", "", "a longer text", "b"])
+        texts.attrs["t"] = ["u", "vw"]
+        file.create_dataset("chunked", data=np.arange(10), chunks=(3,), compression="gzip")
+        file["soft"] = h5py.SoftLink("/chunked")
+        for i in range(20):
+            file["deep"].attrs[f"a{i}"] = i
+            file.create_group(f"g{i}")
+    root = opened(ba.scan(str(path), on_refusal="raise"))
+    assert root.array("deep/texts")[...].tolist() == ["ab", "", "a longer text", "b"]
+    assert root.array("deep/texts").attrs["t"] == ["u", "vw"]
+    assert root.group("deep").attrs == {f"a{i}": i for i in range(20)}
+    assert root.array("chunked")[...].tolist() == root.array("soft")[...].tolist() == list(range(10))
+    assert sum(1 for name in root if name.startswith("g")) == 20
+
+
 def test_shared_messages() -> None:
     """Everything that the library can share, in lists and trees; shared attributes of objects that have many."""
     path = FIXTURES / "hdf5" / "shared_messages.h5"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +166,14 @@ def test_choices_that_exclude_each_other(words: list[str], why: str, capsys: pyt
 def test_select_needs_a_region(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(["select", "in.json", "out.json"]) == 2
     assert "Missing argument 'DIM=FROM..TO...', or --best or --horizon (" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+@pytest.mark.parametrize("words", [("--help",), ("scan", "--help"), ("info", "none.h5")])
+def test_streams_that_are_closed_from_the_start(closed: int, words: tuple[str, ...], tmp_path: Path) -> None:
+    """What would be written to them goes nowhere (``>&-``); the status still tells how it went."""
+    code = "import os, sys; os.close(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+    begun = [sys.executable, "-c", code, str(closed), "-m", "byteatlas", *words]
+    done = subprocess.run(begun, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == (4 if words[0] == "info" else 0)
+    assert "Traceback" not in done.stdout + done.stderr

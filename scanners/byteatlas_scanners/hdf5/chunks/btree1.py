@@ -22,7 +22,6 @@ from byteatlas_scanners.hdf5.chunks.table import Space, Table, from_scaled, join
 from byteatlas_scanners.hdf5.format.wire import Form
 
 NODES_AT_ONCE = 2048
-MOST_LEVELS = 32
 SMALL_NODE = 8
 """Entries up to which a tree that is one leaf is decoded without NumPy."""
 
@@ -37,7 +36,7 @@ def read_btree1(form: Form, address: int, space: Space) -> Parse[Table]:
     size = _node_size(form, space)
     places, bounds, height = [address], np.zeros(0, np.int64), -1
     tables: list[Table] = []
-    for _ in range(MOST_LEVELS):
+    while True:  # the level is a byte, and falls by one each time
         children: list[NDArray[Any]] = []
         keys: list[NDArray[Any]] = []
         for at in range(0, len(places), NODES_AT_ONCE):
@@ -61,7 +60,6 @@ def read_btree1(form: Form, address: int, space: Space) -> Parse[Table]:
         bounds = np.concatenate(keys)
         if len(places) * size > form.size:  # nodes have their full size, and do not overlap
             raise CorruptFile(form.base + address, "more B-tree nodes than the file has room for")
-    raise CorruptFile(form.base + address, "a B-tree that is too deep")
 
 
 class _Nodes(NamedTuple):

@@ -21,7 +21,6 @@ from byteatlas_scanners.hdf5.heaps.dense import LINK_NAMES, check_name, dense_ad
 from byteatlas_scanners.hdf5.heaps.local import heap_text, read_local_heap
 
 MOST_NODES = 1 << 20
-MOST_LEVELS = 32
 
 _CACHED_SOFT = 2
 KNOWN_FLAGS = 0x1F
@@ -150,7 +149,7 @@ def _old_links(form: Form, tree: int | None, heap: int | None) -> Parse[list[Lin
     if tree is None or heap is None:
         raise CorruptFile(form.base, "an old-style group without a B-tree or heap")
     nodes, names = yield from both(_symbol_nodes(form, tree), read_local_heap(form, heap))
-    size = 8 + 2 * form.leaf_k * (2 * form.offsets + 24)
+    size = 8 + 2 * form.leaf_k * _entry_size(form)
     blocks = buffers((yield [form.block(address, size) for address, _ in nodes]))
     found: list[Link] = []
     last = b""
@@ -183,7 +182,7 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
     size = 8 + 2 * form.offsets + 2 * form.group_k * entry + form.lengths
     level: list[tuple[int, Bounds]] = [(address, ())]
     seen, depth = {address}, -1
-    for _ in range(MOST_LEVELS):
+    while True:  # the level is a byte, and falls by one each time
         blocks = buffers((yield [form.block(at, size) for at, _ in level]))
         below: list[tuple[int, Bounds]] = []
         for (at, bounds), block in zip(level, blocks, strict=True):
@@ -208,7 +207,11 @@ def _symbol_nodes(form: Form, address: int) -> Parse[list[tuple[int, Bounds]]]:
         level, depth = below, here - 1
         if not level:
             return []
-    raise CorruptFile(form.base + address, "a group's B-tree is too deep")
+
+
+def _entry_size(form: Form) -> int:
+    """Where the name is (a length in libhdf5, whatever the specification says), where the header is, 24 bytes."""
+    return form.lengths + form.offsets + 24
 
 
 def _symbols(form: Form, address: int, data: bytes, names: bytes) -> tuple[list[bytes], list[Link]]:
@@ -216,17 +219,16 @@ def _symbols(form: Form, address: int, data: bytes, names: bytes) -> tuple[list[
     if data[:5] != b"SNOD\x01":
         raise CorruptFile(form.base + address, "no symbol table node")
     count = int.from_bytes(data[6:8], "little")
-    width = form.offsets
-    entry = 2 * width + 24
+    text, width, entry = form.lengths, form.offsets, _entry_size(form)
     if count > 2 * form.leaf_k or 8 + count * entry > len(data):
         raise CorruptFile(form.base + address, "a symbol table node with too many entries")
     raw: list[bytes] = []
     links: list[Link] = []
     for at in range(8, 8 + count * entry, entry):
-        target = int.from_bytes(data[at + width : at + 2 * width], "little")
-        raw.append(heap_text(names, int.from_bytes(data[at : at + width], "little")))
+        target = int.from_bytes(data[at + text : at + text + width], "little")
+        raw.append(heap_text(names, int.from_bytes(data[at : at + text], "little")))
         name = text_of(raw[-1])
-        cache, value = struct.unpack_from("<I4xI", data, at + 2 * width)
+        cache, value = struct.unpack_from("<I4xI", data, at + text + width)
         if cache == _CACHED_SOFT:
             links.append(Link(name, Soft(text_of(heap_text(names, value)))))
         elif cache > _CACHED_SOFT or target == form.undefined:

@@ -13,6 +13,8 @@ from byteatlas_scanners.hdf5.format.wire import Form
 
 USUAL_SIZE = LEAST_SIZE = 4096
 MOST_BYTES = 1 << 30
+HEAD = 16
+"""Bytes of a collection's head, and of each object's: libhdf5 fills both up to multiples of 8."""
 
 
 @dataclass(slots=True)
@@ -60,10 +62,9 @@ class GlobalHeaps:
 
 def _objects(form: Form, data: bytes, size: int) -> dict[int, bytes]:
     """The objects by index: each has its index, a reference count, and its length."""
-    at = 8 + form.lengths
+    at = head = HEAD
     found: dict[int, bytes] = {}
     read = _HEADS[form.lengths]
-    head = read.size
     while at + head <= size:
         index, length = read.unpack_from(data, at)
         begin = at + head
@@ -75,4 +76,4 @@ def _objects(form: Form, data: bytes, size: int) -> dict[int, bytes]:
     return found
 
 
-_HEADS = {2: struct.Struct("<H6xH"), 4: struct.Struct("<H6xI"), 8: struct.Struct("<H6xQ")}
+_HEADS = {2: struct.Struct("<H6xH6x"), 4: struct.Struct("<H6xI4x"), 8: struct.Struct("<H6xQ")}
