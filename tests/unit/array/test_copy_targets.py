@@ -87,7 +87,7 @@ def test_into_a_mapping_and_a_folder(tmp_path: Path) -> None:
 def check_unfinished(target: str) -> None:
     """What can be opened of a copy that broke off is whole: chunks that are still to come are no fill values."""
     said = []
-    for whole in (check, lambda url: np.testing.assert_array_equal(ba.open(url, path="a")[...], VALUES)):
+    for whole in (check, lambda url: np.testing.assert_array_equal(ba.open_array(url, path="a")[...], VALUES)):
         try:
             whole(target)
         except NotFound as error:
