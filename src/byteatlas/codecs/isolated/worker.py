@@ -28,6 +28,7 @@ import os
 import signal
 import struct
 import sys
+import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path

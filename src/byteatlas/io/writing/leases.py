@@ -110,7 +110,21 @@ class _Held:
         return True
 
     def _put(self, before: FileVersion) -> None:
-        put(self._living, self._path, self._url, os.urandom(16).hex().encode(), before)
+        token = os.urandom(16).hex().encode()
+        try:
+            put(self._living, self._path, self._url, token, before)
+        except Overtaken:
+            if not self._holds(token):
+                raise
+
+    def _holds(self, token: bytes) -> bool:
+        """Whether it is ours: a try whose answer was lost made it, and the next try found it there."""
+        try:
+            return bytes(self._access.open(self._url).read_all()) == token
+        except FetchFailed as error:
+            if error.absent:
+                return False
+            raise
 
     def _is_refused_to_others(self) -> bool:
         try:
