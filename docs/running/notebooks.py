@@ -9,6 +9,7 @@ Blocks that cannot run are words in it. One kernel runs all notebooks, one after
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -69,7 +70,8 @@ class Kernel:
         from jupyter_client.manager import KernelManager
 
         self._manager = KernelManager(kernel_name="python3", transport="ipc")
-        self._manager.start_kernel()
+        programs = os.path.dirname(sys.executable)  # commands are those of this environment, whatever else is installed
+        self._manager.start_kernel(env={**os.environ, "PATH": os.pathsep.join((programs, os.environ["PATH"]))})
         self._client = self._manager.client()
         self._client.start_channels()
         self._client.wait_for_ready(timeout=120)

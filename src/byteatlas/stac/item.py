@@ -56,6 +56,11 @@ def stac_item(
 
     Raises `BadRequest` where something cannot be told (a time, the place of a projected grid without pyproj): the
     message says which option gives it. What `open` raises.
+
+    >>> where = ba.StacOptions(bbox=(-10, 40, 30, 60))
+    >>> item = ba.stac_item("jan.nc", href="https://example.org/jan.nc", options=where)
+    >>> item["id"], item["bbox"]
+    ('jan', [-10, 40, 30, 60])
     """
     options = options or StacOptions()
     if not isinstance(options, StacOptions):

@@ -23,6 +23,9 @@ class StacOptions:
         sources: an asset for each file that a map leads to, too.
         most_sources: more files than these are refused as assets.
         properties: further properties, which win.
+
+    >>> ba.stac_item("jan.nc", options=ba.StacOptions(id="january", bbox=(-10, 40, 30, 60)))["id"]
+    'january'
     """
 
     id: str | None = None
