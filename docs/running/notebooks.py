@@ -69,8 +69,10 @@ class Kernel:
     def __enter__(self) -> Kernel:
         from jupyter_client.manager import KernelManager
 
-        self._manager = KernelManager(kernel_name="python3", transport="ipc")
-        programs = os.path.dirname(sys.executable)  # commands are those of this environment, whatever else is installed
+        # A folder of its own, for the default is one name for all kernels that are started in the same place.
+        self._sockets = tempfile.TemporaryDirectory(prefix="kernel-")
+        self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/socket")
+        programs = str(Path(sys.executable).parent)  # commands are those of this environment, whatever else there is
         self._manager.start_kernel(env={**os.environ, "PATH": os.pathsep.join((programs, os.environ["PATH"]))})
         self._client = self._manager.client()
         self._client.start_channels()
@@ -81,6 +83,7 @@ class Kernel:
         self._client.stop_channels()
         self._manager.shutdown_kernel(now=True)
         self._manager.cleanup_resources()
+        self._sockets.cleanup()
 
     def run(self, book: Any, folder: Path) -> None:
         """Run a notebook in a folder, and put the outputs into it.

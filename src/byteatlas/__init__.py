@@ -16,8 +16,8 @@ From files to data:
 - `open`, `open_array`, `open_group`: read values, as NumPy arrays. For xarray: ``engine="byteatlas"``; for zarr-python:
   `zarr_store`; from VirtualiZarr: `from_virtual`.
 - `verify`: our values against those of the format's own library; `check`: have the files changed?
-- `report`: a page for people about any of these; `stac_item`: an entry of a catalogue; `georeference`, `levels_of`: where
-  rasters lie, and their overviews.
+- `report`: a page for people about any of these; `stac_item`: an entry of a catalogue.
+- `georeference`, `levels_of`: where rasters lie, and their overviews.
 - `copy`, `array_meta`, `create_array`, `create_group`, `open_writable`, `to_model`, `from_model`: real Zarr stores.
 
 How bytes are reached says `Access`; all errors are `ByteatlasError`. ``byteatlas --help`` has the same as commands.
