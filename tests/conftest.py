@@ -3,6 +3,7 @@
 import gc
 
 import hdf5plugin  # noqa: F401  (its filters fail to set up when netCDF4 was imported before it)
+from hypothesis import HealthCheck, settings
 
 try:
     import pyproj
@@ -10,6 +11,9 @@ except ImportError:
     pass
 else:
     pyproj.CRS.from_epsg(4326)  # ecCodes brings a PROJ library along; the one that is used first has to be pyproj's
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # how long examples take says more of what else runs than of the code
 
 
 def pytest_collection_finish() -> None:
