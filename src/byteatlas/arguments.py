@@ -64,14 +64,14 @@ def accept_fields(kinds: Mapping[str, Kind], options: object) -> None:
     accept(kinds, **{name: getattr(options, name) for name in kinds})
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: Any) -> bool:
     """Whether a value is a whole number, of Python or of NumPy; True and False are none."""
     if isinstance(value, bool):
         return False
     if isinstance(value, int):
         return True
     try:
-        return index(value) is not None  # type: ignore[arg-type]
+        return index(value) is not None
     except TypeError:
         return False
 

@@ -10,8 +10,8 @@ from byteatlas.errors import MissingExtra, NotFound
 
 ASSETS = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 """The style and the script of all pages, with their media types."""
-STYLE = ("palette.css", "cards.css", "page.css")
-"""Colours, the parts of a page, the page itself: the style of a page is all of them."""
+PARTS = {"page.css": ("palette.css", "cards.css", "page.css"), "page.js": ("common.js", "page.js")}
+"""What an asset is put together from: colours, the parts of a page, the page; and what all scripts share, first."""
 
 
 @cache
@@ -45,9 +45,9 @@ def cell_style() -> str:
     return f"{palette}.byteatlas {{\n{parts}}}\n{cell}"
 
 
-def script(name: str) -> str:
-    """A script, to stand in a page."""
-    return _read(name)
+def script() -> str:
+    """The script of reports, to stand in a page."""
+    return _read("common.js")
 
 
 def _read(name: str) -> str:
@@ -58,5 +58,4 @@ def asset(name: str) -> tuple[bytes, str]:
     """A file that pages refer to, and its media type. Raises `NotFound`."""
     if name not in ASSETS:
         raise NotFound(f"no page has {name}")
-    parts = STYLE if name == "page.css" else (name,)
-    return "".join(map(_read, parts)).encode(), ASSETS[name]
+    return "".join(map(_read, PARTS[name])).encode(), ASSETS[name]

@@ -118,7 +118,7 @@ NOTHING: Mapping[str, Any] = {
 def _page(options: PageOptions, **parts: Any) -> str:
     values = {**NOTHING, **parts, "title": options.title, "source": options.source, "kind": options.kind}
     values["shell"] = quote(options.source)
-    return rendering.render("report.html", style=rendering.style(), script=rendering.script("report.js"), **values)
+    return rendering.render("report.html", style=rendering.style(), script=rendering.script(), **values)
 
 
 def _looks(opened: Node, cards: Sequence[ArrayCard]) -> dict[str, Mapping[str, JSON]]:

@@ -66,7 +66,7 @@ class Nodes:
     def _nothing_at(self, path: str) -> str:
         """What to say of a path that leads to no node."""
         url = self._store.url
-        if self._store.get(UNFINISHED) is not None:
+        if not self._flat and self._store.get(UNFINISHED) is not None:  # consolidated metadata are of a finished one
             return f"{url} is an unfinished copy: the same copy once more goes on with it"
         return f"no array or group {path!r} in {url}" if path else f"no Zarr in {url}"
 
